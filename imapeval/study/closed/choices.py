@@ -42,7 +42,7 @@ _BRACKETS = str.maketrans(dict.fromkeys('()[]{}<>"“”‘「」『』【】《
 _STATED = re.compile(
     r"(?:answer|option|choice|choose|pick|select|go with)\s*(?:choice|option|letter)?\s*"
     r"(?:is|are|would be|should be|must be|:|=|-)*\s*(?:therefore|thus|(?:most )?[a-z]{2,12}ly|option|choice)?"
-    r"\s*[:=]?\s*(?P<english>LABELS)(?![\w'’])"
+    r"\s*[:=]?\s*(?P<english>LABELS)(?!-?\w|['’])"
     r"|(?:答案|选项|选择|应选|故选|选|答)\s*(?:应该|应当|应)?\s*(?:是|为|选)?\s*[:：]?\s*(?P<chinese>LABELS)(?![A-Za-z0-9])"
     r"|(?:r[ée]ponses?|choix|propositions?|choisi(?:s|rais?)|opte(?:rais?)? pour)\s*"
     r"(?:(?:correct|exact|just|final|bonn)es?\s*)?(?:(?:est|sont|serait|:|=)\s*){0,3}"
@@ -115,6 +115,8 @@ def read_choice(
     # Keep a punctuation mark after the label of "B) Aspirin".
     text = re.sub(rf"(?<![\w'’])({pattern})\s*[)\]】]", r"\1. ", text, flags=re.IGNORECASE)
     text = _part_joined(" ".join(text.translate(_BRACKETS).split()), labels)
+    if texts:
+        text, texts = _join_names(text, texts, pattern)
     found = _find_leading(text, pattern, known)
     if found is None or found.label is not None:
         found = _find_stated(text, pattern, known, leading=found)
@@ -140,14 +142,29 @@ def _part_joined(text: str, labels: Sequence[str]) -> str:
     return re.sub(rf"(?<![A-Za-z0-9'’])[{letters}](?: ?[{letters}])+(?![A-Za-z0-9'’])", part, text)
 
 
+def _join_names(text: str, texts: Mapping[str, str], pattern: str) -> tuple[str, dict[str, str]]:
+    """Return the answer and the options with names that begin like another's label joined: "E. coli" as "E_coli"."""
+    name = re.compile(rf"({pattern})(?:\.\s*|-)(?=\w)", re.IGNORECASE)
+    options: dict[str, str] = {}
+    for label, option in texts.items():
+        plain = _MARKUP.sub(" ", normalise_unicode(option, "NFKC")).translate(_BRACKETS)
+        written = " ".join(plain.split())
+        options[label] = option
+        begins = name.match(written)
+        if begins and _fold_case(begins[1]) != _fold_case(label):
+            options[label] = joined = f"{begins[1]}_{written[begins.end() :]}"
+            text = re.sub(rf"(?<![\w'’]){re.escape(written)}(?!\w)", lambda _, to=joined: to, text, flags=re.IGNORECASE)
+    return text, options
+
+
 def _find_leading(text: str, pattern: str, known: Mapping[str, str]) -> Choice | None:
     """Return the choice of an answer that begins with a label, followed by a mark or nothing."""
-    several = re.match(
-        rf"(?:both |either )?(?P<all>(?:{pattern})(?:\.?{_JOINT}(?:{pattern}))+)(?![\w'’])", text, re.IGNORECASE
-    )
+    listed = rf"(?:both |either )?(?P<all>(?:{pattern}){_further_labels(pattern, known)})(?![\w'’])"
+    several = re.match(listed, text, re.IGNORECASE)
     if several:
         return _choose_several(several["all"], pattern, known)
-    begins = re.match(rf"(?P<label>{pattern})\s*(?:$|[.:,;)。：，；、!-])", text, re.IGNORECASE)
+    # "B - Aspirin" begins with a label, "B-cell lymphoma" does not.
+    begins = re.match(rf"(?P<label>{pattern})\s*(?:$|[.:,;)。：，；、!]|-(?!\w))", text, re.IGNORECASE)
     if begins is None:
         return None
     label = known[_fold_case(begins["label"])]
@@ -162,11 +179,22 @@ def _find_leading(text: str, pattern: str, known: Mapping[str, str]) -> Choice |
     return Choice(label, "read")
 
 
+def _further_labels(pattern: str, known: Mapping[str, str]) -> str:
+    """Return the pattern of the labels that are joined to one."""
+    # "Yes, no difference was seen" chooses yes, and "B, a beta blocker" chooses B.
+    words = "|".join(["(?-i:a)", *(re.escape(label) for label in known.values() if len(label) > 1)])
+    explained = rf"\.?\s*[,，、]\s*(?:{words})\s+(?!(?:and|or|et|ou)\b)[^\W\d_]"
+    return rf"(?:(?!{explained})\.?{_JOINT}(?:{pattern}))+"
+
+
 def _choose_several(joined: str, pattern: str, known: Mapping[str, str]) -> Choice:
     found = re.findall(rf"(?<![A-Za-z0-9])(?:{pattern})(?![A-Za-z0-9])", joined, re.IGNORECASE)
+    labels = frozenset(known[_fold_case(label)] for label in found)
+    if len(labels) == 1:
+        return Choice(next(iter(labels)), "read")
     # "A or C" is undecided.
     either = re.search(r"\bor\b|\bou\b|或|还是|/", joined, re.IGNORECASE)
-    return Choice(None, "several", frozenset() if either else frozenset(known[_fold_case(label)] for label in found))
+    return Choice(None, "several", frozenset() if either else labels)
 
 
 def _find_stated(text: str, pattern: str, known: Mapping[str, str], *, leading: Choice | None) -> Choice | None:
@@ -178,7 +206,7 @@ def _find_stated(text: str, pattern: str, known: Mapping[str, str], *, leading: 
         if {known[_fold_case(answer)] for answer in answers} <= {leading.label}:
             return leading
         found.append((leading.label, ""))
-    joint = re.compile(rf"(?:\.?{_JOINT}(?:{pattern}))+(?![A-Za-z0-9'’])", re.IGNORECASE)
+    joint = re.compile(rf"{_further_labels(pattern, known)}(?![A-Za-z0-9'’])", re.IGNORECASE)
     for match in stated.finditer(text):
         which = match.lastgroup or ""  # one alternative has matched, and each has one group
         end = match.end(which)

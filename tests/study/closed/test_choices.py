@@ -146,6 +146,63 @@ def test_turkish_letters_are_an_i(answer: str):
     assert choice.label == "I" or choice.several == {"H", "I"}
 
 
+@pytest.mark.parametrize(
+    ("answer", "label"),
+    [
+        ("E. coli", "D"),
+        ("The answer is E. coli because it is frequent.", "D"),
+        ("The answer is **E. coli**.", "D"),
+        ("The correct answer is C. difficile.", "E"),
+        ("D-dimer", "C"),
+        ("The answer is D-dimer.", "C"),
+        ("D) E. coli", "D"),
+        ("D. E. coli", "D"),
+        ("(E) C. difficile", "E"),
+        ("The answer is (D) E. coli.", "D"),
+        ("B. B-cell lymphoma", "B"),
+        ("D - because it is frequent", "D"),
+        ("D-", "D"),
+    ],
+)
+def test_options_that_begin_like_a_label(answer: str, label: str):
+    texts = {"A": "S. aureus", "B": "B-cell lymphoma", "C": "D-dimer", "D": "E. coli", "E": "C. difficile"}
+    assert read_choice(answer, "ABCDE", texts=texts).label == label
+
+
+def test_options_that_repeat_their_label():
+    texts = {"A": "A. Aspirin", "B": "B. Heparin"}
+    assert read_choice("B. Heparin because it is safe", "AB", texts=texts).label == "B"
+
+
+@pytest.mark.parametrize("answer", ["A-fib", "The answer is B-cell lymphoma."])
+def test_a_name_that_begins_like_a_label_is_none(answer: str):
+    assert read_choice(answer, "ABCDE").reading == "unread"
+
+
+@pytest.mark.parametrize(
+    ("answer", "label"),
+    [
+        ("Yes, no difference was seen.", "yes"),
+        ("No, no significant difference was seen.", "no"),
+        ("The answer is no, no effect was found.", "no"),
+        ("No, no.", "no"),
+        ("B, B is right", "B"),
+        ("B, a beta blocker, is best.", "B"),
+        ("The answer is B, a beta blocker.", "B"),
+    ],
+)
+def test_an_explanation_is_no_second_label(answer: str, label: str):
+    assert read_choice(answer, "ABCDE" if "B" in answer else ("yes", "no", "maybe")).label == label
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["yes or no", "Yes and no, it depends", "The answer is yes and no depending on dose", "yes/no", "yes, no or maybe"],
+)
+def test_words_as_labels_together(answer: str):
+    assert read_choice(answer, ("yes", "no", "maybe")).reading == "several"
+
+
 def test_words_as_labels():
     labels = ("yes", "no", "maybe")
     assert read_choice("Yes, it does.", labels).label == "yes"
