@@ -1,9 +1,9 @@
 """Calibrates a metric to the rating scale: which rating does a score of .62 correspond to?
 
-Two curves: a straight line (least squares), and the best one that never falls (isotonic regression; Barlow et al. 1972,
-by scipy). The curve is evaluated by cross-validation: questions are split into folds, and
-every answer is predicted by a curve fitted without its question (cross-fitting). The same errors give the interval
-around a prediction (cross-conformal prediction, Vovk 2015).
+Two curves: a straight line (least squares), and the best one that never falls (isotonic regression, by scipy;
+Barlow et al. 1972). The curve is evaluated by cross-validation: questions are split into folds, and every answer is
+predicted by a curve fitted without its question (cross-fitting). The same errors give the interval around a prediction
+(cross-conformal prediction, Vovk 2015).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Curve:
 
     Attributes:
         method: The kind of curve.
-        scores: Scores of the k knots, ascending; for a line its two ends.
+        scores: Scores of the k knots, two or more, ascending; for a line its two ends.
         ratings: Ratings at the knots.
     """
 
@@ -61,7 +61,7 @@ class Curve:
     def predict(self, scores: Floats, scale: RatingScale | None = None) -> Floats:
         """Return a rating for each score, shape (n,); within the scale where there is one, NaN for NaN."""
         predicted = np.interp(scores, self.scores, self.ratings)
-        if self.method == "linear" and len(self.scores) > 1:
+        if self.method == "linear":
             slope = (self.ratings[-1] - self.ratings[0]) / (self.scores[-1] - self.scores[0])
             predicted = self.ratings[0] + slope * (scores - self.scores[0])
         if scale is not None:
@@ -76,8 +76,8 @@ class PredictionErrors:
     Attributes:
         mean_absolute: Mean of |rating - prediction|, with its interval.
         root_mean_square: Root of the mean of the squares, with its interval.
-        calibration: Root of the mean over bins of equally many predictions of (mean rating - mean prediction)^2, less
-            what chance alone adds to that; 0 where chance explains it. It has no interval: none has the stated
+        calibration: Root of the mean over bins of similarly many predictions of (mean rating - mean prediction)^2,
+            less what chance alone adds to that; 0 where chance explains it. It has no interval: none has the stated
             coverage near 0.
         baseline: Mean absolute error of predicting, for each answer, the mean rating of the answers to other questions
             (those that its curve was fitted to).
@@ -129,7 +129,11 @@ def fit_curve(scores: Floats, ratings: Floats, *, method: Method) -> Curve:
     """
     levels, number = np.unique(scores, return_inverse=True)
     if len(levels) < 2:
-        raise UsageError("all scores are the same, so no curve can be fitted. Choose another metric.")
+        # In cross-fitting, those of the questions left out may differ.
+        raise UsageError(
+            "all scores, or all but those of a few questions, are the same, so no curve can be fitted. Choose another "
+            "metric."
+        )
     if method == "linear":
         slope, offset = np.polyfit(scores, ratings, 1)
         ends = (float(levels[0]), float(levels[-1]))
@@ -159,7 +163,8 @@ def calibrate(
     if low ones are good.
 
     Raises:
-        UsageError: Fewer than `MIN_QUESTIONS` questions have both a score and a rating, or all scores are the same.
+        UsageError: Fewer than `MIN_QUESTIONS` questions have both a score and a rating, or all scores, or all but those
+            of a few questions, are the same.
     """
     falls = -1.0 if metric in rated.lower_is_better else 1.0
     rows, scores, ratings, questions = select_answers(rated, metric, dimension)
@@ -205,6 +210,9 @@ def cross_fit(
     """Predict every answer's rating by a curve made from the answers to other questions, in `FOLDS` folds.
 
     Scores and ratings are finite, questions numbered from 0. Predictions stay within the scale.
+
+    Raises:
+        UsageError: All scores of the answers to other questions are the same.
     """
     predicted = np.empty(len(scores))
     for out in _iterate_folds(questions, seed=seed):
@@ -281,14 +289,16 @@ def describe_baseline_error(errors: PredictionErrors) -> str:
 def measure_calibration_error(predicted: Floats, ratings: Floats, questions: Counts) -> float:
     """Return how far, in rating points, the mean rating is from predictions of about the same size; 0 or more.
 
-    Over bins of equally many predictions, it is the root of the mean of (mean rating - mean prediction)^2. A bin's mean
-    differs from its expectation by chance, which makes every square too large by the mean's variance; that is
-    subtracted (Bröcker 2012, "Estimating reliability and resolution of probability forecasts"; Kumar, Liang and Ma
-    2019, "Verified uncertainty calibration", section 4), with answers to one question counted together.
+    Over bins of equally many predictions, apart from equal ones, which share a bin, it is the root of the mean of
+    (mean rating - mean prediction)^2. A bin's mean differs from its expectation by chance, which makes every square too
+    large by the mean's variance; that is subtracted (Bröcker 2012, "Estimating reliability and resolution of
+    probability forecasts"; Kumar, Liang and Ma 2019, "Verified uncertainty calibration", section 4), with answers to
+    one question counted together.
     """
-    order = np.argsort(predicted, kind="stable")
-    bins = np.empty(len(order), dtype=np.int64)
-    bins[order] = np.arange(len(order)) * min(_BINS, len(order)) // len(order)
+    n = len(predicted)
+    _, level, sizes = np.unique(predicted, return_inverse=True, return_counts=True)
+    # A level is in the bin of its middle. Cut in the order of the rows, a bin of equal predictions could be a system.
+    bins = ((2 * np.cumsum(sizes) - sizes - 1) * min(_BINS, n) // (2 * n))[level]
     total = 0.0
     for number in range(_BINS):
         rows = np.flatnonzero(bins == number)
@@ -298,5 +308,5 @@ def measure_calibration_error(predicted: Floats, ratings: Floats, questions: Cou
         error = ratings[rows] - predicted[rows]
         by_question = np.bincount(clusters, error - error.mean()) / len(rows)
         chance = len(own) / (len(own) - 1) * float((by_question**2).sum())
-        total += len(rows) / len(order) * (float(error.mean()) ** 2 - chance)
+        total += len(rows) / n * (float(error.mean()) ** 2 - chance)
     return sqrt(max(0.0, total))

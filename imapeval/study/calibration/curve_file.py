@@ -10,24 +10,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from imapeval.errors import InputError, UsageError
 from imapeval.files import replace_file
 from imapeval.study.calibration.curve import Calibration, Curve, PredictionErrors
-from imapeval.study.data.scales import RatingScale
+from imapeval.study.data.scales import RatingScale  # noqa: TC001  # pydantic reads the annotation
 from imapeval.study.intervals import Interval
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_FORMAT = 3
-
-
-class _Scale(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    low: float
-    high: float
-    step: float | None = None
-
 
 class _Figure(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
     value: float
     low: float
     high: float
@@ -39,9 +30,9 @@ class _CurveFile(BaseModel):
     metric: str
     signature: str
     dimension: str
-    scale: _Scale | None
+    scale: RatingScale | None
     method: Literal["isotonic", "linear"]
-    knots: list[tuple[float, float]] = Field(min_length=1)
+    knots: list[tuple[float, float]] = Field(min_length=2)
     mean_absolute_error: _Figure
     root_mean_square_error: _Figure
     calibration_error: float = Field(ge=0)
@@ -49,8 +40,8 @@ class _CurveFile(BaseModel):
     difference_from_baseline: _Figure
     half_width: float = Field(ge=0)
     confidence: float = Field(gt=0, lt=1)
-    n: int
-    questions: int
+    n: int = Field(ge=1)
+    questions: int = Field(ge=1)
     data: str
 
     @model_validator(mode="after")
@@ -68,13 +59,12 @@ def write_calibration(calibration: Calibration, path: Path) -> None:
         UsageError: The file cannot be written.
     """
     errors = calibration.errors
-    scale = calibration.scale
     content = _CurveFile(
-        imapeval_calibration=_FORMAT,
+        imapeval_calibration=3,
         metric=calibration.metric,
         signature=calibration.signature,
         dimension=calibration.dimension,
-        scale=None if scale is None else _Scale(low=scale.low, high=scale.high, step=scale.step),
+        scale=calibration.scale,
         method=calibration.curve.method,
         knots=list(zip(calibration.curve.scores, calibration.curve.ratings, strict=True)),
         mean_absolute_error=_to_figure(errors.mean_absolute),
@@ -115,12 +105,11 @@ def read_calibration(path: Path) -> Calibration:
             path=path,
             fix="Make one with `imapeval study calibrate`.",
         ) from error
-    scale = content.scale
     return Calibration(
         content.metric,
         content.signature,
         content.dimension,
-        None if scale is None else RatingScale(scale.low, scale.high, scale.step),
+        content.scale,
         Curve(content.method, *(tuple(side) for side in zip(*content.knots, strict=True))),
         PredictionErrors(
             _from_figure(content.mean_absolute_error),

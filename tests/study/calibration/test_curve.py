@@ -105,6 +105,17 @@ def test_the_calibration_error_is_not_too_large_by_chance(off: float, answers: i
         assert np.median(found) < 0.05
 
 
+@pytest.mark.parametrize("levels", [1, 2, 30])
+def test_the_calibration_error_does_not_depend_on_the_order(levels: int):
+    rng = np.random.default_rng(3)
+    predicted = 2.5 + rng.integers(0, levels, 300) / 100
+    ratings, questions = np.sort(rng.integers(0, 6, 300)).astype(float), np.arange(300)
+    order = rng.permutation(300)
+    found = measure_calibration_error(predicted, ratings, questions)
+    assert found < 0.5
+    assert measure_calibration_error(predicted[order], ratings[order], questions[order]) == pytest.approx(found)
+
+
 def test_a_new_rating_lies_within_the_half_width_as_often_as_it_says():
     # Vovk 2015: the share holds on average over studies of 300 answers; one study's varies by about .013.
     shares: list[float] = []
@@ -138,13 +149,22 @@ def test_what_cannot_be_calibrated():
     constant.scores[:] = 0.5
     with pytest.raises(UsageError, match="are the same"):
         calibrate(constant, "m", "accuracy", signature="s")
+    constant.scores[0] = 1
+    with pytest.raises(UsageError, match="few questions"):
+        calibrate(constant, "m", "accuracy", signature="s")
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"knots": [[0.5, 1], [0.2, 2]]}, "must rise"),
-        ({"knots": []}, "knots"),
+        ({"knots": [[0.5, 1]]}, "knots"),
+        ({"scale": {"low": 0.0, "high": 0.0, "step": None}}, "scale"),
+        ({"scale": {"low": float("nan"), "high": 5.0, "step": None}}, "scale"),
+        ({"scale": {"low": 0.0, "high": 5.0, "step": None, "other": 1}}, "scale"),
+        ({"mean_absolute_error": {"value": float("nan"), "low": 0.1, "high": 0.2}}, "mean_absolute_error"),
+        ({"n": -1}, "n: "),
+        ({"questions": 0}, "questions"),
         ({"half_width": -1}, "half_width"),
         ({"metric": None}, "metric"),
         ({"other": 1}, "other"),
