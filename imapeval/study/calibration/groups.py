@@ -69,7 +69,8 @@ def measure_groups(
     `curve.calibrate`.
 
     Returns:
-        A row per group, with a note in place of numbers where fewer than `MIN_QUESTIONS` questions have both.
+        A row per group, with a note in place of numbers where fewer than `MIN_QUESTIONS` questions have both a
+            score and a rating.
 
     Raises:
         UsageError: As for `curve.calibrate`.

@@ -354,6 +354,4 @@ def _subtract_estimates(first: MeanEstimate, second: MeanEstimate) -> MeanEstima
     """Return the difference; influences of the same question are combined."""
     size = max(len(first.influence), len(second.influence))
     one, other = (np.pad(mean.influence, (0, size - len(mean.influence))) for mean in (first, second))
-    weight = first.weight or second.weight
-    mean = _make_estimate(first.value - second.value, one - other, min(first.rated, second.rated), weight)
-    return replace(mean, weight=0.0)
+    return _make_estimate(first.value - second.value, one - other, min(first.rated, second.rated), 0.0)
