@@ -92,7 +92,7 @@ class LexiconReader:
     @property
     def signature(self) -> str:
         weights = {} if self.facts is None else {"importance": self.facts.identity}
-        return signature("lexicon", graph=self.graph.hash[:12], **weights, v="16")
+        return signature("lexicon", graph=self.graph.hash[:12], **weights, v="17")
 
     @property
     def concurrency(self) -> int:
