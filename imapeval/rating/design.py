@@ -176,7 +176,9 @@ def order_items(items: Sequence[_T], question: Mapping[_T, int], *, rng: random.
 def insert_spread(
     ordered: list[_T], extra: Sequence[_T], question: Mapping[_T, int], *, rng: random.Random, start: float = 0.0
 ) -> list[_T]:
-    """Insert items at random, one in each of as many stretches of equal length, not next to the same question.
+    """Insert items at random, one in each of as many stretches of equal length.
+
+    Where possible, none is next to an item of the same question.
 
     Args:
         ordered: Items in order.
@@ -200,6 +202,33 @@ def insert_spread(
             if all(question[near] != question[item] for near in merged[max(0, place - 1) : place + 1])
         ]
         merged.insert((free or places)[0], item)
+    return merged
+
+
+def insert_together(
+    ordered: Sequence[_T], extra: Sequence[_T], question: Mapping[_T, int], *, rng: random.Random, start: int
+) -> list[_T]:
+    """Insert items beside the first of the same question, or at random between two questions.
+
+    Args:
+        ordered: Items in order, those of a question together.
+        extra: Items to insert.
+        question: The question of each item.
+        rng: Source of randomness.
+        start: Nothing is inserted before this place, counted from 0.
+    """
+    merged = list(ordered)
+    asked = [question[item] for item in merged]
+    before = max(0, start - 1)
+    for item in extra:
+        if question[item] in asked[before:]:
+            place = max(start, asked.index(question[item], before))
+        else:
+            ends = (0, len(merged))
+            places = range(start, len(merged) + 1)
+            place = rng.choice([one for one in places if one in ends or asked[one - 1] != asked[one]])
+        merged.insert(place, item)
+        asked.insert(place, question[item])
     return merged
 
 

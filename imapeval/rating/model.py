@@ -96,7 +96,8 @@ class StudySettings(BaseModel):
         panel: Total number of raters.
         seed: Random seed for blocks, orders and repeats.
         show_reference: Whether raters see the clinicians' answers.
-        side_by_side: Whether the answers to one question follow each other; otherwise they never do.
+        side_by_side: Whether the answers to one question follow each other; otherwise they are kept apart
+            where possible.
         facts: Whether half of the raters see the facts marked in the responses.
         stopping: When the study may end; None if all ratings are collected.
     """

@@ -14,7 +14,7 @@ from imapeval.errors import UsageError
 from imapeval.rating import schema
 from imapeval.rating.administration import check_name, find_rater, issue_link, revoke_links
 from imapeval.rating.database import now
-from imapeval.rating.design import insert_spread, order_items
+from imapeval.rating.design import insert_spread, insert_together, order_items
 from imapeval.rating.setup import make_assignment, record_event
 from imapeval.rating.store import COMPLETE
 
@@ -30,7 +30,7 @@ class HandedOver:
 
     Attributes:
         given: Number of items by rater ("seat N" if nobody has been invited to it).
-        open: Number of items without a rater, because everybody has had the answer.
+        open: Number of items without a rater, because everybody who could take them has had the answer.
         secret: Secret of a new rater's link; None if there is no new rater.
     """
 
@@ -50,7 +50,7 @@ def reassign(study: RatingStudy, name: str, *, to: str | None = None) -> HandedO
         to: A new or existing rater who gets all items. With None, each goes to the rater with the fewest unrated items.
 
     Raises:
-        UsageError: There is no such rater, or both are the same.
+        UsageError: There is no such rater, both are the same, or an adjudicator is to be replaced by a rater.
         ResourceError: The study is damaged.
     """
     assignments = schema.assignments
@@ -58,6 +58,12 @@ def reassign(study: RatingStudy, name: str, *, to: str | None = None) -> HandedO
         leaver = find_rater(connection, name)
         if name == to:
             raise UsageError(f"{name!r} cannot take over from {name!r}. Name somebody else with --to.")
+        role = connection.scalar(sa.select(schema.raters.c.role).where(schema.raters.c.id == leaver))
+        if to is not None and role != "rater":
+            raise UsageError(
+                f"{name!r} is an adjudicator. Leave out --to, and then run imapeval rate adjudicate STUDY with another "
+                "--by NAME."
+            )
         # Whoever saves an entry holds the row's lock: after this, every entry is either seen or refused.
         mine = assignments.c.rater == leaver, assignments.c.slot.is_not(None)
         connection.execute(sa.select(assignments.c.token).where(*mine).with_for_update()).all()
@@ -124,7 +130,9 @@ def adjudicate(study: RatingStudy, answers: Sequence[str], *, by: str) -> Handed
         for name in answers:
             if name not in numbers:
                 raise UsageError(f"there is no answer {name[:60]!r} in this study.")
-        taken = set(connection.scalars(sa.select(assignments.c.answer).where(assignments.c.kind == "adjudication")))
+        # Not those whose adjudicator has left.
+        given = assignments.c.kind == "adjudication", assignments.c.slot.is_not(None)
+        taken = set(connection.scalars(sa.select(assignments.c.answer).where(*given)))
         wanted = {numbers[name] for name in answers if numbers[name][0] not in taken}
         questions = dict(sorted(wanted))
         last = connection.scalar(
@@ -169,8 +177,10 @@ def _find_or_add(
     raters, assignments = schema.raters, schema.assignments
     found = connection.execute(sa.select(raters).where(raters.c.name == name)).one_or_none()
     if found is not None:
-        if found.left_at is not None or found.role != role:
-            raise UsageError(f"{name!r} has left, or has another role. Name somebody else.")
+        if found.left_at is not None:
+            raise UsageError(f"{name!r} has left the study. Name somebody else.")
+        if found.role != role:
+            raise UsageError(f"{name!r} takes part as {found.role}. Name somebody else.")
         return found.id, None
     check_name(connection, name)
     rater = int(connection.scalar(sa.select(sa.func.max(raters.c.id))) or 0) + 1
@@ -243,9 +253,13 @@ def _insert_at_random(
     done = [row.token for row in found if row.done]
     before = [row.token for row in found if not row.done and row.token not in new]
     rng = random.Random(f"{study.settings.seed}/order/{rater}/{len(found)}")
-    fresh = order_items(sorted(new), question, rng=rng, together=study.settings.side_by_side)
-    base, extra = (before, fresh) if len(before) >= len(fresh) else (fresh, before)
-    ordered = [*done, *insert_spread(base, extra, question, rng=rng)]
+    together = study.settings.side_by_side
+    fresh = order_items(sorted(new), question, rng=rng, together=together)
+    if together:
+        ordered = insert_together([*done, *before], fresh, question, rng=rng, start=len(done))
+    else:
+        base, extra = (before, fresh) if len(before) >= len(fresh) else (fresh, before)
+        ordered = [*done, *insert_spread(base, extra, question, rng=rng)]
     start = min((row.position for row in found if row.position > 0), default=1)
     connection.execute(
         assignments.update().where(assignments.c.token == sa.bindparam("item")).values(position=sa.bindparam("place")),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from contextlib import closing
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -150,3 +150,36 @@ def test_assignments_altered_by_hand_are_reported(sqlite_studies: Studies, chang
         connection.execute(f"UPDATE assignments SET {change} WHERE rater = ?", [raters[0].id])
     with pytest.raises(ResourceError, match=r"study\.db"):
         reassign(study, raters[0].name)
+
+
+def test_disputes_of_an_adjudicator_who_leaves_go_to_another(sqlite_studies: Studies):
+    study, raters = sqlite_studies.make(questions=2, raters=2, panel=2)
+    for rater, accuracy in zip(raters, (1.0, 5.0), strict=True):
+        sqlite_studies.rate_all(study, rater, lambda _, accuracy=accuracy: sqlite_studies.enter(accuracy))
+    disputed = [one.id for one in overview(study).disputed]
+    judge = sqlite_studies.identify(study, adjudicate(study, disputed, by="judge").secret)
+    sqlite_studies.rate_all(study, judge, most=1)
+    with pytest.raises(UsageError, match="'judge'"):
+        reassign(study, "judge", to="judge2")
+    assert reassign(study, "judge").given == {}
+    found = adjudicate(study, disputed, by="judge2")
+    assert found.given == {"judge2": len(disputed) - 1}
+    sqlite_studies.rate_all(study, sqlite_studies.identify(study, found.secret))
+    assert all(one.adjudicated is not None for one in overview(study).disputed)
+
+
+def test_an_adjudicator_does_not_take_over_from_a_rater(sqlite_studies: Studies):
+    study, raters = sqlite_studies.make()
+    adjudicate(study, [], by="judge")
+    with pytest.raises(UsageError, match=r"'judge'.*adjudicator"):
+        reassign(study, raters[0].name, to="judge")
+
+
+@pytest.mark.parametrize("most", [0, 1])
+def test_side_by_side_reassigned_answers_are_beside_those_of_their_question(sqlite_studies: Studies, most: int):
+    study, raters = sqlite_studies.make(questions=6, raters=2, panel=4, side_by_side=True)
+    begun = {rater.name: sqlite_studies.rate_all(study, rater, most=most) for rater in raters[1:]}
+    reassign(study, raters[0].name)
+    for rater in raters[1:]:
+        asked = [item.question for item in (*begun[rater.name], *sqlite_studies.rate_all(study, rater))]
+        assert len([*groupby(asked)]) == len(set(asked))

@@ -229,6 +229,15 @@ def test_links_are_issued_to_all_or_to_none(imapeval: Command, answers: Path, na
     assert "reissued" not in run(imapeval, "log", "study.db")
 
 
+def test_what_one_rater_cannot_take_over_others_can(imapeval: Command, answers: Path):
+    run(imapeval, "init", answers, "--raters", 2, "--panel", 4, *INIT, "--out", "study.db")
+    invite(imapeval, "study.db", "anna", "ben", "chen", "dora")
+    _, advice = run(imapeval, "reassign", "study.db", "anna", "--to", "ben").splitlines()
+    assert "ben" in advice
+    assert "--to" not in advice
+    assert json.loads(run(imapeval, "reassign", "study.db", "anna", "--json"))["open"] == 0
+
+
 def test_nobody_takes_over_by_the_name_of_the_owner(imapeval: Command, answers: Path):
     run(imapeval, "init", answers, "--raters", 1, *INIT, "--out", "study.db")
     invite(imapeval, "study.db", "anna")

@@ -110,9 +110,12 @@ def _print(found: "HandedOver", url: str, *, new: str | None, as_json: bool) -> 
     for name, count in found.given.items():
         echo(f"{name} gets {count} {'answer' if count == 1 else 'answers'}.")
     if found.open:
+        who, fix, end = (
+            ("everybody", "Add a rater", " --to NEW-NAME") if new is None else (new, "Give them to the others", "")
+        )
         echo(
-            f"Ratings still without a rater, as everybody has had those answers: {found.open}. Add one: imapeval rate "
-            "reassign STUDY NAME --to NEW-NAME"
+            f"Ratings still without a rater, as {who} has had those answers: {found.open}. {fix}: imapeval rate "
+            f"reassign STUDY NAME{end}"
         )
     if link is not None:
         echo(f"{new}: {link}")
