@@ -56,7 +56,8 @@ class Database:
             for suffix in ("", "-wal", "-shm"):
                 Path(self.place + suffix).unlink(missing_ok=True)
 
-    def require_empty(self, connection: sa.Connection) -> None:
+    @staticmethod
+    def require_empty(connection: sa.Connection) -> None:
         """Check that the database has no tables yet.
 
         Raises:
@@ -90,7 +91,6 @@ class Database:
     @contextmanager
     def _transaction(self, *, isolation_level: str) -> Generator[sa.Connection]:
         from sqlalchemy import exc
-        from sqlalchemy.exc import DatabaseError, DataError, IntegrityError, ProgrammingError
 
         options: dict[str, Any] = (
             {"writes": isolation_level == "READ COMMITTED"}
@@ -100,18 +100,19 @@ class Database:
         try:
             with self._engine.connect().execution_options(**options) as connection, connection.begin():
                 yield connection
-        except (IntegrityError, ProgrammingError, DataError):  # mistakes of ours, or conflicts that the caller expects
+        # Mistakes of ours, or conflicts that the caller expects.
+        except (exc.IntegrityError, exc.ProgrammingError, exc.DataError):
             raise
-        except DatabaseError as error:
+        except exc.DatabaseError as error:
             if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
                 raise self.damaged(error.orig) from error
             raise ResourceError(
                 f"{self.place}: the database of the study cannot be used: {error.orig}. Check that it runs, can be "
                 "written and has space."
             ) from error
+        except exc.DBAPIError:
+            raise
         except exc.StatementError as error:
-            if isinstance(error, exc.DBAPIError):
-                raise
             raise self.damaged(error.orig) from error  # a cell of the wrong type, given to another statement
         # JSON in a column, or what is made of it, and rows that every study has.
         except (ValueError, TypeError, RecursionError, exc.NoResultFound, exc.MultipleResultsFound) as error:

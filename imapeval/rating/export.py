@@ -133,7 +133,7 @@ def copy_study(study: RatingStudy, target: str) -> None:
                     copy.execute(table.insert(), batch)
     except IntegrityError as error:
         database.discard()
-        raise study.database.damaged(error) from error
+        raise study.database.damaged(error.orig) from error
     except BaseException:
         database.discard()
         raise

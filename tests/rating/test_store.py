@@ -373,8 +373,9 @@ def test_nothing_is_saved_in_a_damaged_study(sqlite_studies: Studies, change: st
 def test_a_damaged_study_is_not_copied(sqlite_studies: Studies, tmp_path: Path, change: str):
     study, _ = sqlite_studies.make()
     damage(sqlite_studies.place, f"UPDATE {change}", "{")
-    with pytest.raises(ResourceError, match=r"study\.db"):
+    with pytest.raises(ResourceError, match=r"study\.db") as caught:
         copy_study(study, str(tmp_path / "copy.db"))
+    assert "parameters" not in str(caught.value)
     assert not (tmp_path / "copy.db").exists()
 
 
