@@ -114,9 +114,10 @@ def _list_files(storage: Any, url: str, place: str, select: Callable[[Path], boo
     if _is_http(url):
         return [place]
     if re.search(r"[*?[]", place):
-        return storage.glob(place)
+        return [name for name, found in storage.glob(place, detail=True).items() if found["type"] != "directory"]
     if storage.isdir(place):
-        return [file for file in storage.ls(place, detail=False) if select(Path(file))]
+        files = [found["name"] for found in storage.ls(place, detail=True) if found["type"] != "directory"]
+        return [file for file in files if select(Path(file))]
     return [place]
 
 
@@ -307,7 +308,7 @@ class Output:
                 target = Path(place, file.relative_to(local)).as_posix()
                 self._storage.makedirs(target.rpartition("/")[0], exist_ok=True)
                 self._storage.put_file(str(file), target)
-            if not files and self._storage.exists(place):
+            if not files and self._storage.isfile(place):
                 self._storage.rm_file(place)
 
     def _list_places(self) -> tuple[str, str]:

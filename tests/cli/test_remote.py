@@ -336,3 +336,20 @@ def test_no_password_of_a_url_is_shown(imapeval: Run_, write_data: Callable[...,
         done = imapeval("score", *options, "--metrics", "rouge1")
         assert done.returncode == 2
         assert not re.search("hunter|22pw", done.stdout + done.stderr)
+
+
+@pytest.mark.parametrize(("pattern", "found"), [("/*", 1), ("/**", 3), ("/*.jsonl", 1), ("", 1)])
+def test_folders_among_the_files_of_a_url_are_left_out(
+    memory: Any, write_data: Callable[..., Path], pattern: str, found: int
+) -> None:
+    put(memory, write_data, "/data/a.jsonl", SAMPLES[:1])
+    # Spark names a folder of parts like a file.
+    put(memory, write_data, "/data/b.jsonl/part-0.jsonl", SAMPLES[1:])
+    assert read(f"memory://data{pattern}") == SAMPLES[:found]
+
+
+def test_output_that_ends_before_anything_was_written_leaves_an_empty_folder(memory: Any) -> None:
+    memory.makedirs("/runs/one/sub")
+    with Output("memory://runs/one").open():
+        pass
+    assert memory.isdir("/runs/one")
