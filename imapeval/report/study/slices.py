@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from imapeval.report.formatting import (
     COEFFICIENTS,
     LEVELS,
@@ -53,6 +55,10 @@ def render_scatters(study: Study) -> Markup:
     # Systems by their number of answers. More systems than colours are drawn in one colour, without a legend.
     frequent = [system for system, _ in Counter(rated.systems).most_common()]
     colours = frequent if 1 < len(frequent) <= len(SERIES) else []
+    scored = ~np.isnan(rated.scores[:, [rated.metrics.index(metric) for metric in leading]])
+    # Answers with both numbers, by metric and dimension; one kind of plot for all, as the text and legend are shared.
+    drawn = scored.T.astype(np.int64) @ ~np.isnan(rated.ratings)
+    crowded = int(drawn.max()) > MAX_POINTS
     plots: list[Markup] = []
     for place, metric in enumerate(leading):
         figures: list[Markup] = []
@@ -66,6 +72,7 @@ def render_scatters(study: Study) -> Markup:
                 colours=colours,
                 axes=(metric, dimension),
                 scale=rated.scales.get(dimension),
+                crowded=crowded,
                 seed=study.seed,
                 name=f"scatter-{place}-{rated.dimensions.index(dimension)}",
                 label=f"Scatter plot of {metric} against ratings of {dimension}, with the distribution of each.",
@@ -73,7 +80,6 @@ def render_scatters(study: Study) -> Markup:
             said = "" if row is None else f": {format_coefficient(row.value, digits=2)}, n {row.n:,}"
             figures.append(render_figure(figure, join([render_bold(metric), f", {dimension}{said}"])))
         plots.append(render_figures(figures, kind="figures-small"))
-    crowded = len(rated.ids) > MAX_POINTS
     points = (
         "hexagons are darker where there are more answers"
         if crowded

@@ -13,6 +13,7 @@ import pytest
 
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.runs import Run
+from imapeval.report.study import slices
 from imapeval.report.study.page import render_study, write_study
 from imapeval.report.study.selection import select_top_metrics
 from imapeval.study.agreement.noise_ceiling import Corrected
@@ -334,6 +335,19 @@ def test_all_is_undefined(small: Study):
 def test_constant_scores(small: Study):
     rated = replace(small.rated, scores=np.ones_like(small.rated.scores))
     assert Page(render_study(replace(small, rated=rated))).texts["scatter"]
+
+
+@pytest.mark.parametrize(("rated_answers", "legend"), [(20, True), (40, False)])
+def test_the_legend_is_that_of_the_points(
+    small: Study, monkeypatch: pytest.MonkeyPatch, rated_answers: int, legend: bool
+):
+    monkeypatch.setattr(slices, "MAX_POINTS", 30)
+    ratings = small.rated.ratings.copy()
+    ratings[rated_answers:] = np.nan
+    page = str(slices.render_scatters(replace(small, rated=replace(small.rated, ratings=ratings))))
+    assert ('class="key"' in page) == legend
+    # Only points have the colours of the systems.
+    assert ("var(--series-2)" in page) == legend
 
 
 def test_the_same_page_each_time(small: Study, drawings: dict[bytes, str]):

@@ -42,6 +42,7 @@ def draw_scatter(
     colours: Sequence[str],
     axes: tuple[str, str],
     scale: RatingScale | None,
+    crowded: bool,
     seed: int,
     name: str,
     label: str,
@@ -50,6 +51,7 @@ def draw_scatter(
 
     Answers of which the score or the rating is NaN are left out. `colours` are the systems with a colour of their own,
     in order; all others share the first. `axes` are the names of score and rating; the seed is that of the jitter.
+    `crowded` is whether hexagons replace the points.
     """
     both = ~(np.isnan(scores) | np.isnan(ratings))
     x, y = scores[both], ratings[both]
@@ -71,7 +73,7 @@ def draw_scatter(
         # The name of the ratings is above the axis, not along it: horizontal text is easier to read on a phone.
         page = canvas.add_overlay()
         page.text(2, TEXT_SIZE + 1, canvas.placeholder(shorten(f"↑ {axes[1]}", width)), color=INK)
-        if len(x) > MAX_POINTS:
+        if crowded:
             _draw_hexagons(main, x, y, limits=(*across, *up))
         else:
             _draw_points(main, x, jitter(y, seed=seed), names, colours)
@@ -85,7 +87,8 @@ def jitter(ratings: Floats, *, seed: int) -> Floats:
 
     Otherwise answers with the same rating would hide each other. They stay separate from those with the next rating.
     """
-    values = np.unique(ratings)
+    # Means of equal ratings may differ in their last digits.
+    values = np.unique(ratings.round(9))
     if not 1 < len(values) <= min(_MAX_VALUES, len(ratings) - 1):
         return ratings
     third = float(np.diff(values).min()) / 3
@@ -107,6 +110,8 @@ def _draw_points(main: Any, x: Floats, y: Floats, systems: Sequence[str], colour
 def _draw_hexagons(main: Any, x: Floats, y: Floats, *, limits: tuple[float, float, float, float]) -> None:
     cells = main.hexbin(x, y, gridsize=28, extent=limits, mincnt=1, linewidths=0)
     counts: Floats = np.asarray(cells.get_array(), dtype=np.float64)
+    if not len(counts):
+        return
     # Logarithmic opacity: otherwise a few crowded cells would leave all others blank.
     weights: Floats = 0.12 + 0.88 * np.log1p(counts) / float(np.log1p(counts.max()))
     rgb = require_matplotlib("colors").to_rgb(SERIES[0])

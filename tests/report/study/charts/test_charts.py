@@ -7,7 +7,7 @@ import pytest
 from imapeval.report.study.charts.forest_plot import draw_forest, find_axis_limits
 from imapeval.report.study.charts.group_plot import draw_group_plot
 from imapeval.report.study.charts.heatmaps import draw_metric_matrix, draw_winners
-from imapeval.report.study.charts.scatter_plot import MAX_POINTS, draw_scatter, jitter
+from imapeval.report.study.charts.scatter_plot import draw_scatter, jitter
 from imapeval.study.agreement.noise_ceiling import Ceiling
 from imapeval.study.correlation.metric_matrix import MetricMatrix
 from imapeval.study.data.findings import Correlation
@@ -63,7 +63,7 @@ def test_the_ceiling_is_drawn_where_it_has_a_value():
 
 
 def scatter(scores: np.ndarray, ratings: np.ndarray, **more) -> str:
-    given = {"systems": ["s"] * len(scores), "colours": [], "scale": None, "seed": 1} | more
+    given = {"systems": ["s"] * len(scores), "colours": [], "scale": None, "seed": 1, "crowded": False} | more
     return draw_scatter(scores, ratings, axes=("score", "rating"), name="s", label="scatter", **given)
 
 
@@ -94,8 +94,8 @@ def test_systems_have_colour_and_shape():
 
 def test_many_answers_become_hexagons():
     rng = np.random.default_rng(1)
-    size = MAX_POINTS + 1
-    drawn = scatter(rng.normal(size=size), rng.integers(0, 11, size) / 2)
+    size = 5001
+    drawn = scatter(rng.normal(size=size), rng.integers(0, 11, size) / 2, crowded=True)
     assert len(drawn) < 300_000
     # Hexagons have six corners and no curves.
     shapes = {path.get("id"): path.get("d", "") for path in ElementTree.fromstring(drawn).iter("path")}
@@ -105,7 +105,8 @@ def test_many_answers_become_hexagons():
 
 @pytest.mark.parametrize("size", [0, 1, 2])
 def test_few_answers_can_be_drawn(size: int):
-    assert "<svg" in scatter(np.ones(size), np.ones(size))
+    for crowded in (False, True):
+        assert "<svg" in scatter(np.ones(size), np.ones(size), crowded=crowded)
 
 
 def test_jitter_keeps_ratings_apart_and_is_the_same_each_time():
@@ -167,3 +168,10 @@ def test_buckets_leave_out_what_is_undefined():
         assert said in texts
     titles = [element.text for element in ElementTree.fromstring(drawn).iter("title")]
     assert titles == ["a, 10 to 20: .500, .300 to .700 (n = 40)", "b, 10 to 20: .200 (n = 41)"]
+
+
+def test_equal_means_that_differ_by_rounding_are_moved_apart():
+    # By hand: three ratings on 0..1 by .1 have means on a grid of 1/30, so that a third of a step is 1/90.
+    means = np.round(np.random.default_rng(0).integers(0, 11, (300, 3)) * 0.1, 10).mean(axis=1)
+    assert len(np.unique(means)) > len(np.unique(means.round(9)))
+    assert 1 / 100 < np.abs(jitter(means, seed=0) - means).max() <= 1 / 90
