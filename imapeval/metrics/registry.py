@@ -15,7 +15,7 @@ from functools import cache
 from importlib import import_module, metadata
 from typing import TYPE_CHECKING
 
-from imapeval._optional import name_entry_point
+from imapeval._optional import check_offered, name_entry_point
 from imapeval.errors import ResourceError, UsageError, unknown_name
 from imapeval.metrics.base import Metric
 from imapeval.metrics.on_imaps import MetricOnImaps, make_imap_variants
@@ -130,7 +130,10 @@ def choose(requested: Iterable[str], options: Mapping[str, Mapping[str, str]] | 
                 found[metric.name] = chosen
     if unused := named.keys() - used:
         name = min(unused)
-        missing = set_options(get(name), named[name]).missing_requirements
+        metric = get(name)
+        if isinstance(metric, MetricOnImaps):
+            raise UsageError(f"{name!r} has the options of {metric.metric.name!r}. Set them by that name.")
+        missing = set_options(metric, named[name]).missing_requirements
         reason = f" It cannot be computed here: {missing}." if missing else ""
         raise UsageError(
             f"an option of {name!r} is set, but the metric is not requested. Metrics: {', '.join(found)}.{reason}"
@@ -161,19 +164,17 @@ def _registered() -> tuple[dict[str, Metric], dict[str, str]]:
     return metrics, unusable
 
 
-def _load(entry: metadata.EntryPoint) -> list[object]:
+def _load(entry: metadata.EntryPoint) -> list[Metric]:
     with name_entry_point(entry):
-        offered: list[object] = list(entry.load()())
+        offered = [check_offered(metric, Metric) for metric in entry.load()()]
         for metric in offered:
-            if isinstance(metric, Metric) and not (metric.name and metric.summary):
+            if not (metric.name and metric.summary):
                 raise ValueError(f"{type(metric).__name__} has no name or no summary")
         return offered
 
 
-def _add(metrics: dict[str, Metric], added: Iterable[object], *, source: str) -> None:
+def _add(metrics: dict[str, Metric], added: Iterable[Metric], *, source: str) -> None:
     for metric in added:
-        if not isinstance(metric, Metric):
-            raise ResourceError(f"{source} gave {metric!r}, which does not derive from imapeval.metrics.base.Metric.")
         if metric.name in metrics:
             raise ResourceError(
                 f"the metric {metric.name!r} of {source} has the name of another metric. Uninstall one of the packages."

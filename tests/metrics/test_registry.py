@@ -100,7 +100,11 @@ def build_failing() -> list[Metric]:
     raise ZeroDivisionError
 
 
-@pytest.mark.parametrize("name", ["build_nameless", "build_failing", "absent"])
+def build_functions() -> list[object]:
+    return [len]
+
+
+@pytest.mark.parametrize("name", ["build_nameless", "build_failing", "build_functions", "absent"])
 def test_an_entry_point_that_cannot_be_used_leaves_the_others(monkeypatch: pytest.MonkeyPatch, name: str):
     offer(monkeypatch, name)
     assert registry.get("rouge1+imap").name == "rouge1+imap"
@@ -108,16 +112,6 @@ def test_an_entry_point_that_cannot_be_used_leaves_the_others(monkeypatch: pytes
     for metric in (name, f"{name}+imap"):
         with pytest.raises(ResourceError, match=f"their_package:{name}"):
             registry.get(metric)
-
-
-def build_functions() -> list[object]:
-    return [len]
-
-
-def test_an_entry_point_that_gives_no_metrics(monkeypatch: pytest.MonkeyPatch):
-    offer(monkeypatch, "build_functions")
-    with pytest.raises(ResourceError, match="their_package:build_functions"):
-        registry.names()
 
 
 def build_clash() -> list[ImapScore]:
@@ -151,6 +145,8 @@ def test_options_hold_for_a_metric_on_texts_and_on_imaps():
         registry.choose(["imapscore"], {"imapscore": {"x": "1"}})
     with pytest.raises(UsageError, match=r"'bleu'.*rouge1\+imap"):
         registry.choose(["rouge1+imap"], {"bleu": {}})
+    with pytest.raises(UsageError, match=r"'rouge1\+imap'.*'rouge1'"):
+        registry.choose(["rouge1+imap"], {"rouge1+imap": {}})
 
 
 def build_lacking() -> list[Lacking]:
