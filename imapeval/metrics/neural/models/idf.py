@@ -84,8 +84,10 @@ def read_collection(path: Path, side: Side, *, lang: Lang) -> list[str]:
         try:
             sample = _Sample.model_validate_json(line)
         except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            field = "".join(f"{part}: " for part in first["loc"][:1])
             raise InputError(
-                f"not a sample ({error.errors(include_url=False)[0]['msg']})",
+                f"not a sample ({field}{first['msg']})",
                 path=path,
                 line=number,
                 fix="Write one JSON object per line, with `reference` (or `references`) and `response`.",
@@ -100,14 +102,14 @@ class _Sample(BaseModel):
 
     question: str | None = None
     reference: str | None = None
-    references: tuple[str, ...] = ()
+    references: tuple[str, ...] | None = None
     response: str | None = None
     lang: str | None = None
 
     def texts(self, side: Side) -> list[str]:
         if side == "responses":
             return [self.response] if self.response else []
-        return [text for text in (self.reference, *self.references) if text]
+        return [text for text in (self.reference, *(self.references or ())) if text]
 
     def detect_lang(self) -> Lang:
         """Return the language of the script."""

@@ -37,6 +37,8 @@ _FORMATS = (
     re.compile(r"(checkpoints/)?[^/]+\.ckpt"),
 )
 
+_PART = re.compile(r"-\d+-of-\d+\.(safetensors|bin)$")
+
 _EXPECTED_FILES = (
     "model.safetensors, pytorch_model.bin or *.ckpt with all its parts, as a readable *.index.json names them"
 )
@@ -49,7 +51,7 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)?")
 
 
 def import_packages(*modules: str, needed_for: str) -> list[Any]:
-    """Import modules of the extra `neural` that are called like their distributions.
+    """Import packages of the extra `neural` whose module and distribution have the same name.
 
     Raises:
         MissingExtraError: One is not installed.
@@ -180,7 +182,7 @@ def describe_missing_weights(metric: str, *models: str) -> str:
 
 
 def _is_complete(folder: Path) -> bool:
-    """Return whether a folder has weights and, if an index lists their parts, all of them.
+    """Return whether a folder has weights, and of weights in parts their index and all of them.
 
     With an unreadable index they are not complete.
     """
@@ -194,7 +196,9 @@ def _is_complete(folder: Path) -> bool:
             return False
         # An index of another format says nothing about these.
         parts |= named if named & weights else set()
-    return bool(weights) and parts <= weights
+    # Parts are loaded by their index only.
+    numbered = {name for name in weights if _PART.search(name)}
+    return bool(weights) and numbered <= parts <= weights
 
 
 def _list(folder: Path) -> list[str]:

@@ -67,3 +67,14 @@ def test_faults_name_the_line(tmp_path: Path) -> None:
         read_collection(tmp_path / "none", "references", lang="en")
     with pytest.raises(InputError, match=r"a\.jsonl, line 2"):
         read_collection(write(tmp_path / "a.jsonl", {"reference": "x"}, ["y"]), "references", lang="en")
+
+
+def test_an_empty_cell_is_absent(tmp_path: Path) -> None:
+    row = {"question": None, "reference": "rest", "references": None, "response": "sleep", "lang": None}
+    path = write(tmp_path / "a.jsonl", row)
+    assert read_collection(path, "references", lang="en") == ["rest"]
+
+
+def test_a_fault_names_the_field(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="references: "):
+        read_collection(write(tmp_path / "a.jsonl", {"references": 3}), "references", lang="en")

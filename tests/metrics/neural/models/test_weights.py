@@ -33,12 +33,12 @@ def test_a_folder_a_file_and_nothing(tmp_path: Path) -> None:
 
 def test_all_parts_of_split_weights_have_to_be_there(tmp_path: Path) -> None:
     parts = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
-    folder = write(
-        tmp_path, **{"model.safetensors.index.json": json.dumps({"weight_map": {"a": parts[0], "b": parts[1]}})}
-    )
-    (folder / parts[0]).write_text("1")
+    folder = write(tmp_path, **{parts[0]: "1"})
     assert weights.find_weights(str(folder)) is None
-    (folder / parts[1]).write_text("2")
+    index = json.dumps({"weight_map": {"a": parts[0], "b": parts[1]}})
+    write(folder, **{"model.safetensors.index.json": index})
+    assert weights.find_weights(str(folder)) is None
+    write(folder, **{parts[1]: "2"})
     assert weights.find_weights(str(folder)) == folder
 
 
