@@ -142,6 +142,8 @@ def _show_cell(value: Any) -> str | float | None:
     """Return a cell as the page shows it: text, or a number to filter by."""
     if value is None or isinstance(value, str):
         return value
+    if isinstance(value, int) and abs(value) > 2**53:  # JavaScript would round it
+        return str(value)
     if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
         return value
     return json.dumps(value, ensure_ascii=False)

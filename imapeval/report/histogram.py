@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from imapeval.report.formatting import pluralize
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -80,9 +82,8 @@ def draw_histogram(values: Sequence[float], row: SummaryRow, axis: Axis) -> str:
 def _describe(values: Sequence[float]) -> str:
     if not values:
         return "No scores"
-    ordered = np.sort(values)
-    middle = ordered[len(ordered) // 2]
-    return f"{len(ordered)} scores from {ordered[0]:.3g} to {ordered[-1]:.3g}, median {middle:.3g}"
+    counted = pluralize(len(values), "score")
+    return f"{counted} from {min(values):.3g} to {max(values):.3g}, median {np.median(values):.3g}"
 
 
 def _round_up(value: float) -> float:

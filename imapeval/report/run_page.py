@@ -198,7 +198,7 @@ def _describe_shown(shown: int, total: int, *, live: bool) -> str:
         return ""
     if live:
         more = "" if total > MAX_ANSWERS else " The page has all of them when the run has ended."
-        return f"The first {shown} of {total} answers.{more}"
+        return f"The first {shown:,} of {total:,} answers.{more}"
     return (
         f"{shown:,} of {total:,} answers, evenly spaced in the data; results.csv has all of them. Everything above is "
         "about all answers, unless it says otherwise."

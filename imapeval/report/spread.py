@@ -111,7 +111,7 @@ def _measure(
     whole = {
         name: score
         for name, score in scores.items()
-        if [len(row) for row in score.repetitions] == [judgements] * readings
+        if (len(score.repetitions), len(score.repetitions[0])) == (readings, judgements)
     }
     table = np.array([score.repetitions for score in whole.values()])[:, :, np.newaxis, :]
     variance = split_variance(table, questions=[questions[name] for name in whole], seed=seed)

@@ -47,3 +47,8 @@ def test_nothing_scored_draws_an_empty_axis():
     drawn = draw_histogram([], SummaryRow("m", "", 0, 2, None, None, None), Axis(0.0, 1.0))
     assert 'aria-label="No scores"' in drawn
     assert "mean" not in drawn
+
+
+def test_the_median_of_two_scores_lies_between_them():
+    drawn = draw_histogram([1.0, 0.0], SummaryRow("m", "", 2, 0, None, None, None), Axis(0.0, 1.0))
+    assert 'median 0.5"' in drawn

@@ -213,3 +213,14 @@ def test_the_page_of_a_large_run_lists_some_answers_and_says_so(tmp_path: Path, 
     assert "4 of 9 answers" in page
     assert "9 answers, 9 questions, 2 systems" in page
     assert "1 of 9 answers could not be scored" in page
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(2**53, 2**53), (1234567890123456789, "1234567890123456789"), (-(10**400), f"-1{'0' * 400}"), (0.5, 0.5)],
+    ids=["exact", "id", "beyond floats", "fraction"],
+)
+def test_numbers_that_a_browser_would_round_are_text(number: float, shown: object):
+    sample = Sample("a", "q", ("r",), "a", meta={"patient": number})
+    results = [Result("a", "m", Score(1.0), "s")]
+    assert collect_explorer_data([sample], results, [], metrics=["m"])["samples"][0]["columns"] == [shown]

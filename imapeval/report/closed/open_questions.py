@@ -122,9 +122,9 @@ def render_metrics_of_open(found: OpenFindings) -> Markup:
 
 def _render_correlations(rows: Sequence[Correlation]) -> list[Markup]:
     models = list(dict.fromkeys(row.system for row in rows if row.level == "within-system" and row.system != ALL))
-    main = {row.metric: row for row in rows if row.level == "within-system" and row.system in {ALL, models[0]}}
-    # The mean over models comes after the models themselves, and with one model that model is the mean.
-    main |= {row.metric: row for row in rows if row.level == "within-system" and row.system == ALL}
+    # With one model, that model is the mean.
+    shown = ALL if len(models) > 1 else models[0]
+    main = {row.metric: row for row in rows if row.level == "within-system" and row.system == shown}
     values = {metric: -2.0 if row.value is None else row.value for metric, row in main.items()}
     ranked = sorted(values, key=values.__getitem__, reverse=True)
     drawn = [main[metric] for metric in ranked]

@@ -157,13 +157,13 @@ def _conclude_tasks(findings: ClosedFindings) -> Iterator[str]:
             )
     for row in findings.missing:
         yield (
-            f"{format_system(row.model)} gave no answer to {row.answers} items of {name_task(row.task)}; they count as "
-            "wrong."
+            f"{format_system(row.model)} gave no answer to {pluralize(row.answers, 'item')} of "
+            f"{name_task(row.task)}; {'it counts' if row.answers == 1 else 'they count'} as wrong."
         )
     for row in {(row.task, row.model): row for row in findings.results if row.cut}.values():
         yield (
-            f"{format_system(row.model)} tagged only the beginning of {row.cut} texts of {name_task(row.task)} and is "
-            "scored on it."
+            f"{format_system(row.model)} tagged only the beginning of {pluralize(row.cut, 'text')} of "
+            f"{name_task(row.task)} and is scored on it."
         )
 
 

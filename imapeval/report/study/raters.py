@@ -12,6 +12,7 @@ from imapeval.report.formatting import (
     format_dimension,
     format_interval,
     format_measure,
+    pluralize,
 )
 from imapeval.report.markup import (
     Markup,
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
 def render_raters(study: Study) -> Markup:
     """Return the section."""
     raters = study.rated.raters
-    known = f"{len(raters)} raters: {', '.join(raters)}." if raters else "Only averages over raters are known."
-    parts = [render_note(known)]
+    known = f"{pluralize(len(raters), 'rater')}: {', '.join(raters)}."
+    parts = [render_note(known if raters else "Only averages over raters are known.")]
     if study.agreements:
         parts += [render_heading("Agreement"), *_render_agreements(study.agreements, study.confidence)]
         parts += [render_note(sentence) for sentence in describe_agreement_coverage(study.agreements)]
