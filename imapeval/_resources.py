@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from imapeval.errors import ResourceError
+from imapeval.errors import ResourceError, UsageError
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -33,7 +33,17 @@ def find(*parts: str) -> Path:
 
 
 def cache_folder() -> Path:
-    """Return the folder of files that can be rebuilt: $IMAPEVAL_CACHE, else `imapeval` in the user's cache folder."""
+    """Return the folder of files that can be rebuilt: $IMAPEVAL_CACHE, else `imapeval` in the user's cache folder.
+
+    Raises:
+        UsageError: The user has no home folder.
+    """
     given = os.environ.get("IMAPEVAL_CACHE")
     # $XDG_CACHE_HOME, by default ~/.cache: XDG base directory specification.
-    return Path(given or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "imapeval").expanduser()
+    folder = Path(given or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "imapeval")
+    try:
+        return folder.expanduser()
+    except RuntimeError as error:
+        raise UsageError(
+            f"the cache folder {folder} is in the folder of a user who has none. Name another in IMAPEVAL_CACHE."
+        ) from error

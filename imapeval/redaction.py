@@ -155,7 +155,10 @@ def make_printable(text: str) -> str:
 
 
 def replace_controls(text: str) -> str:
-    """Return a page with them replaced by U+FFFD: in the JSON of a script, an escape would restore them."""
+    """Return a page with control characters replaced by U+FFFD, and without carriage returns.
+
+    In the JSON of a script, an escape would restore them.
+    """
     return _TERMINAL_CONTROLS.sub(lambda found: "" if found[0] == "\r" else "\ufffd", text)
 
 

@@ -14,6 +14,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from imapeval.files import expand_user
+
 if TYPE_CHECKING:
     from imapeval.types import Lang
 
@@ -25,7 +27,7 @@ def list_nltk_folders() -> list[Path]:
     """Return nltk's search path; the folders need not exist."""
     given = [folder for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep) if folder]
     own = [f"{sys.prefix}/{folder}" for folder in ("nltk_data", "share/nltk_data", "lib/nltk_data")]
-    return [Path(folder) for folder in (*given, Path.home() / "nltk_data", *own, *_SYSTEM)]
+    return [Path(folder) for folder in (*given, expand_user("~/nltk_data"), *own, *_SYSTEM)]
 
 
 _STEMMERS: dict[Lang, tuple[str, str]] = {

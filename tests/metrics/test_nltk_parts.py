@@ -5,10 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from nltk.stem.porter import PorterStemmer
 
+from imapeval._resources import cache_folder
+from imapeval.errors import UsageError
 from imapeval.evaluation.samples import read
-from imapeval.metrics.nltk_parts import load_stemmer
+from imapeval.metrics.nltk_parts import list_nltk_folders, load_stemmer
 
 
 def test_the_stemmer_is_the_one_of_nltk():
@@ -27,3 +30,21 @@ def test_rouge_does_not_import_nltk(tmp_path: Path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the user ids of POSIX systems")
+def test_a_user_without_a_home_folder(monkeypatch: pytest.MonkeyPatch):
+    """As in a container with an arbitrary user id."""
+    import pwd
+
+    def find_user(number: int) -> object:
+        raise KeyError(number)
+
+    for name in ("HOME", "XDG_CACHE_HOME", "IMAPEVAL_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", find_user)
+    assert list_nltk_folders()
+    with pytest.raises(UsageError, match="IMAPEVAL_CACHE"):
+        cache_folder()
+    monkeypatch.setenv("IMAPEVAL_CACHE", "/elsewhere")
+    assert cache_folder() == Path("/elsewhere")
