@@ -45,5 +45,5 @@ def cache_folder() -> Path:
         return folder.expanduser()
     except RuntimeError as error:
         raise UsageError(
-            f"the cache folder {folder} is in the folder of a user who has none. Name another in IMAPEVAL_CACHE."
+            f"there is no home folder for the cache in {folder}. Name another folder in IMAPEVAL_CACHE."
         ) from error
