@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
+from math import floor, isfinite
 from typing import TYPE_CHECKING
 
 from imapeval.errors import UsageError
@@ -40,7 +40,8 @@ def parse_scales(texts: Iterable[str]) -> dict[str, RatingScale]:
     """Return the scale by dimension, of texts such as "accuracy=0:5:0.5" or "overall=1:7".
 
     Raises:
-        UsageError: A text is not of that form or is no scale, or a dimension is given twice.
+        UsageError: A text is not of that form or is no scale, its steps do not reach its upper end, or a dimension is
+            given twice.
     """
     scales: dict[str, RatingScale] = {}
     for text in texts:
@@ -54,9 +55,16 @@ def parse_scales(texts: Iterable[str]) -> dict[str, RatingScale]:
         if dimension in scales:
             raise UsageError(f"--scale names {dimension!r} twice. Keep one.")
         try:
-            scales[dimension] = RatingScale(*(number for number in numbers if number is not None))
+            scale = RatingScale(*(number for number in numbers if number is not None))
         except ValueError as error:
             raise UsageError(f"--scale {text!r}: {error}. Write, for example, --scale accuracy=0:5:0.5.") from error
+        # Not an error of every scale, because a study may have one from before this was refused.
+        if not is_on_scale(scale, scale.high):
+            raise UsageError(
+                f"--scale {text!r}: steps of {scale.step:g} from {scale.low:g} do not reach {scale.high:g}. Write, for "
+                "example, --scale accuracy=0:5:0.5."
+            )
+        scales[dimension] = scale
     return scales
 
 
@@ -74,7 +82,7 @@ def list_ratings(scale: RatingScale) -> tuple[float, ...]:
     """Return the possible ratings, lowest first; () if every number between the ends is allowed."""
     if scale.step is None:
         return ()
-    steps = round((scale.high - scale.low) / scale.step)
+    steps = floor((scale.high - scale.low) / scale.step + _SLACK)
     # Rounded to equal the decimal numbers in a file: .3, not 3 * .1.
     return tuple(round(scale.low + number * scale.step, 9) for number in range(steps + 1))
 

@@ -23,6 +23,8 @@ def test_scales_of_a_command_line():
         ["accuracy=0:5:1:2"],
         ["accuracy=5:0"],
         ["accuracy=0:5:0"],
+        ["accuracy=0:7:2"],
+        ["accuracy=0:1:.6"],
         ["accuracy=0:5", "accuracy=0:5"],
     ],
 )
@@ -49,6 +51,8 @@ def test_what_lies_on_a_scale(scale: RatingScale, on: tuple[float, ...], off: tu
 def test_possible_ratings():
     assert list_ratings(RatingScale(0, 1, 0.1)) == (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
     assert list_ratings(RatingScale(0, 5)) == ()
+    # No rating is above the end of the scale.
+    assert list_ratings(RatingScale(0, 7, 2)) == (0, 2, 4, 6)
 
 
 def test_a_scale_in_words():
