@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any, NoReturn, cast, get_args
 
 from imapeval.errors import InputError
@@ -15,7 +14,7 @@ from imapeval.evaluation.samples.rows import (
     is_blank,
     is_missing,
     list_columns,
-    read_number,
+    read_number_of,
     short_repr,
 )
 from imapeval.text.language import detect_lang
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from imapeval.evaluation.samples.columns import Columns
 
 _LANGS: tuple[Lang, ...] = get_args(Lang)
-
-_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 
 
 def make_sample(fields: Mapping[str, Any], columns: Columns) -> Sample:
@@ -260,9 +257,7 @@ class SampleBuilder:
 
     def _rating(self, row: Row, dimension: str, value: Any) -> float:
         self._require_usable(row, value, f"rating {dimension!r}")
-        number = read_number(value)
-        if number is None and row.decimal_comma and isinstance(value, str) and _DECIMAL_COMMA.fullmatch(value.strip()):
-            number = read_number(value.replace(",", "."))
+        number = read_number_of(row, value)
         if number is None:
             self._fail(
                 row,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -24,6 +25,8 @@ SPREADSHEET_ERRORS = frozenset(
     }
 )
 """What a spreadsheet shows in a cell whose value is an error (Microsoft, "ERROR.TYPE function")."""
+
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 
 _MAX_NAMES = 50
 """Maximum number of columns that a message names."""
@@ -165,6 +168,17 @@ def read_number(value: Any) -> float | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return number if math.isfinite(number) else None
+
+
+def has_decimal_comma(value: Any) -> bool:
+    """Return whether a value is a text such as "4,5"."""
+    return isinstance(value, str) and _DECIMAL_COMMA.fullmatch(value.strip()) is not None
+
+
+def read_number_of(row: Row, value: Any) -> float | None:
+    """Return the number in a cell as `read_number` does, also one with a decimal comma where the row may have it."""
+    comma = row.decimal_comma and has_decimal_comma(value)
+    return read_number(value.replace(",", ".") if comma else value)
 
 
 def list_columns(names: Iterable[str]) -> str:

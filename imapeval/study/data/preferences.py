@@ -101,6 +101,7 @@ def _find(row: Row, source: RatingsSource, what: str, names: tuple[str, ...]) ->
     fields: Mapping[str, Any] = row.fields
     column = next((name for name in names if name in fields), None)
     value = None if column is None else fields[column]
+    source.require_usable(value, row)
     if isinstance(value, str) and value.strip():
         return value.strip()
     if isinstance(value, int) and not isinstance(value, bool):

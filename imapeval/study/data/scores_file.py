@@ -21,7 +21,7 @@ from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.ids import list_first
 from imapeval.evaluation.samples.columns import NAMES
 from imapeval.evaluation.samples.files.formats import read_file
-from imapeval.evaluation.samples.rows import list_columns, read_number
+from imapeval.evaluation.samples.rows import list_columns, read_number_of
 from imapeval.files import refuse_stream
 from imapeval.study.data.ratings.source import RatingsSource
 
@@ -73,11 +73,15 @@ def read_scores(path: Path) -> ImportedScores:
     scores: dict[str, dict[str, float]] = {}
     for row, id_, metric, value in _iterate(source):
         own = scores.setdefault(metric, {})
-        if id_ in own:
-            raise source.error_at(f"{metric!r} already has a score for {id_[:60]!r}", row, fix="Keep one of them.")
         number = source.read_value(value, row, what=metric)
-        if number is not None:
-            own[id_] = number
+        if number is None:
+            continue
+        if id_ in own:
+            fix = "Keep one of them"
+            if system := row.fields.get("system"):
+                fix += f"; if ids repeat between systems, write them as in the run, such as {id_[:60]}/{system}"
+            raise source.error_at(f"{metric!r} already has a score for {id_[:60]!r}", row, fix=f"{fix}.")
+        own[id_] = number
     if not any(scores.values()):
         raise InputError(
             "there are no scores", path=path, fix="Give a column `id` and a column of numbers for each metric."
@@ -98,7 +102,9 @@ def _iterate(source: RatingsSource) -> Iterator[tuple[Row, str, str, object]]:
     metrics = [
         name
         for name in columns
-        if name and name not in NAMES and any(read_number(row.fields.get(name)) is not None for row in source.rows)
+        if name
+        and name not in NAMES
+        and any(read_number_of(row, row.fields.get(name)) is not None for row in source.rows)
     ]
     for row in source.rows:
         id_ = source.read_id(row.fields, row)

@@ -47,6 +47,22 @@ def test_texts_that_are_numbers_are_no_scores(tmp_path: Path):
     assert read_scores(tmp_path / "s.csv").scores == {"theirs": {"a": 0.5, "b": 1.0}}
 
 
+def test_rows_may_complete_one_another(tmp_path: Path):
+    (tmp_path / "s.csv").write_text("id,m,n\na,4,\na,,3\n")
+    assert read_scores(tmp_path / "s.csv").scores == {"m": {"a": 4.0}, "n": {"a": 3.0}}
+
+
+def test_decimal_commas_between_semicolons(tmp_path: Path):
+    (tmp_path / "s.csv").write_text("id;m\na;4,5\nb;3,5\n")
+    assert read_scores(tmp_path / "s.csv").scores == {"m": {"a": 4.5, "b": 3.5}}
+
+
+def test_scores_of_two_systems_with_one_id(tmp_path: Path):
+    (tmp_path / "s.csv").write_text("id,system,m\na,A,4\na,B,3\n")
+    with pytest.raises(InputError, match="a/B"):
+        read_scores(tmp_path / "s.csv")
+
+
 @pytest.mark.parametrize(
     ("content", "line"),
     [

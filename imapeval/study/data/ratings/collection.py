@@ -114,9 +114,11 @@ def collect_ratings(
             dimensions.setdefault(entry.dimension, len(dimensions)),
             raters.setdefault(entry.rater, len(raters)),
         )
-        if place in lines:
-            raise _refuse_twice(lines[place], entry, source)
-        lines[place] = entry
+        earlier = lines.get(place)
+        if earlier is None or earlier.value is None:
+            lines[place] = entry
+        elif entry.value is not None:
+            raise _refuse_twice(earlier, entry, source)
         scale = scales.get(entry.dimension)
         if (
             scale is not None
@@ -192,7 +194,8 @@ def ratings_of_samples(samples: Sequence[Sample], *, scales: Mapping[str, Rating
     dimensions = {name: n for n, name in enumerate(dict.fromkeys(name for s in samples for name in s.ratings))}
     for name in scales:
         if name not in dimensions:
-            raise UsageError(f"--scale names {name!r}, which the data do not rate. They rate: {', '.join(dimensions)}.")
+            known = f"They rate: {', '.join(dimensions)}" if dimensions else "They have no ratings; leave out --scale"
+            raise UsageError(f"--scale names {name!r}, which the data do not rate. {known}.")
     for sample in samples:
         for name, value in sample.ratings.items():
             if abs(value) > LARGEST_RATING:

@@ -97,7 +97,7 @@ def read_database(place: str) -> tuple[tuple[Row, ...], dict[str, RatingScale]]:
         raise InputError("nobody has rated an answer yet", path=shown, fix="Wait for the raters: imapeval rate status")
     rated = {dimension for _, _, dimension, _ in given}
     rows = tuple(
-        Row(number, number, {"id": id_, "rater": rater, "dimension": dimension, "rating": rating})
+        Row(number, number, {"id": id_, "rater": rater, "dimension": dimension, "rating": rating}, unit="record")
         for number, (id_, rater, dimension, rating) in enumerate(given, 1)
     )
     return rows, {name: scale for name, scale in found.items() if name in rated}

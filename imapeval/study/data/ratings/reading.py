@@ -78,7 +78,7 @@ def read_ratings(
     source = RatingsSource(path, rows, columns or {}, labels or {}, _as_tuple(dimensions))
     kind = next((name for name, reader in READERS.items() if reader.recognise(rows[0].fields)), None)
     if kind is None:
-        raise source.error_at("the record is empty", rows[0], fix="Give an id and ratings.")
+        raise source.error_at("it is empty", rows[0], fix="Give an id and ratings.")
     return collect_ratings(READERS[kind].read(source), source, scales=scales or {}, kind=kind)
 
 

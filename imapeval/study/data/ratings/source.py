@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from imapeval.errors import InputError
-from imapeval.evaluation.samples.rows import Row, is_blank, list_columns, read_number, short_repr
+from imapeval.evaluation.samples.rows import (
+    Row,
+    UnusableCell,
+    has_decimal_comma,
+    is_blank,
+    list_columns,
+    read_number_of,
+    short_repr,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,8 +30,6 @@ _NOT_AVAILABLE = frozenset({"na", "n/a"})
 
 LARGEST_RATING = 1e100
 """Maximum absolute value of a rating. Means of squares of such numbers stay finite (the largest float is 1.8e308)."""
-
-_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +78,16 @@ class RatingsSource:
 
     def locate(self, row: Row) -> str:
         """Return the location of a record, such as "line 3"."""
-        return f"{'record' if self._is_json else 'line'} {row.line}"
+        return f"{row.unit} {row.line}"
 
     def error_at(self, problem: str, row: Row, *, fix: str) -> InputError:
         """Return an error about a record."""
-        if self._is_json:
-            return InputError(f"{self.locate(row)}: {problem}", path=self.path, fix=fix)
-        return InputError(problem, path=self.path, line=row.line, fix=fix)
+        return InputError(problem, path=self.path, line=row.line, unit=row.unit, fix=fix)
+
+    def require_usable(self, value: Any, row: Row) -> None:
+        """Refuse what a spreadsheet shows in place of a value."""
+        if isinstance(value, UnusableCell):
+            raise self.error_at(value.problem, row, fix="Write the value itself into the cell.")
 
     def dimension_of(self, column: str) -> str | None:
         """Return the dimension that a column holds; None if it is not to be read."""
@@ -94,6 +102,7 @@ class RatingsSource:
         """Return the answer's id."""
         column = self.columns.get("id", "id")
         value = fields.get(column)
+        self.require_usable(value, row)
         if isinstance(value, (str, int)) and not isinstance(value, bool) and value != "":
             return str(value)
         raise self.error_at(
@@ -107,22 +116,23 @@ class RatingsSource:
 
     def read_value(self, value: Any, row: Row, *, what: str) -> float | None:
         """Return a rating, or None if it is empty; `what` is its name in messages."""
+        self.require_usable(value, row)
         text = value.strip() if isinstance(value, str) else None
         if is_blank(value):
             return None
+        if text is not None and text in self.labels:
+            return self.labels[text]
         if text is not None and text.casefold() in _NOT_AVAILABLE:
             self.left_out[f"cells that say {text!r}"] += 1
             return None
-        if text is not None and text in self.labels:
-            return self.labels[text]
-        number = read_number(value)
+        number = read_number_of(row, value)
         if number is not None and abs(number) > LARGEST_RATING:
             raise self.error_at(
                 f"the {self.kind} {what!r} is {number:g}, too large to compute with", row, fix="Correct it."
             )
         if number is not None:
             return number
-        if text is not None and _DECIMAL_COMMA.fullmatch(text):
+        if text is not None and has_decimal_comma(text):
             raise self.error_at(
                 f"the {self.kind} {what!r} is {text!r}, with a decimal comma",
                 row,
@@ -135,8 +145,3 @@ class RatingsSource:
         if self.kind == "rating" and what in row.fields and "system" not in self.columns:
             fix += f"; if it names the system: --map system={shlex.quote(what)}"
         raise self.error_at(f"the {self.kind} {what!r} is not a number but {short_repr(value)}", row, fix=f"{fix}.")
-
-    @property
-    def _is_json(self) -> bool:
-        # Records of a JSON file need not be on separate lines.
-        return self.path.suffix.lower() == ".json"

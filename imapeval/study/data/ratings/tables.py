@@ -26,7 +26,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError, UsageError
-from imapeval.evaluation.samples.rows import is_blank, list_columns, read_number, short_repr
+from imapeval.evaluation.samples.rows import is_blank, list_columns, read_number_of, short_repr
 from imapeval.study.data.ratings.source import COLUMN_ROLES, RatingEntry
 
 if TYPE_CHECKING:
@@ -94,13 +94,15 @@ def read_table(source: RatingsSource) -> Iterator[RatingEntry]:
         entries = _read_wide(source, rows, cells, None if by_rater else rater)
     for entry in entries:
         name = None if system is None else entry.row.fields.get(system)
+        source.require_usable(name, entry.row)
         yield entry if is_blank(name) else replace(entry, system=str(name).strip())
 
 
 def _find_system(source: RatingsSource, rows: list[Row], column: str) -> str | None:
     """Return the column that names the systems; None if there is none, or if it holds the ratings of a dimension."""
-    values = [row.fields.get(column) for row in rows]
-    named = "system" in source.columns or any(not is_blank(value) and read_number(value) is None for value in values)
+    named = "system" in source.columns or any(
+        not is_blank(value := row.fields.get(column)) and read_number_of(row, value) is None for row in rows
+    )
     return column if named and "system" not in (source.wanted or ()) else None
 
 
@@ -110,6 +112,7 @@ def _read_long(
     for row in rows:
         id_ = source.read_id(row.fields, row)
         named = row.fields.get(roles["dimension"])
+        source.require_usable(named, row)
         if not isinstance(named, str) or not named.strip():
             raise source.error_at(
                 f"the dimension is {short_repr(named)}",
@@ -220,6 +223,7 @@ def _read_rater(source: RatingsSource, row: Row, column: str | None) -> str:
     if column is None:
         return ""
     value = row.fields.get(column)
+    source.require_usable(value, row)
     if isinstance(value, (str, int)) and not isinstance(value, bool) and str(value).strip():
         return str(value).strip()
     raise source.error_at(

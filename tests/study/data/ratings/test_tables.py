@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from openpyxl import Workbook
 
 from imapeval.errors import InputError, UsageError
 from imapeval.study.data.ratings import Ratings, read_ratings
@@ -169,6 +171,47 @@ def test_not_available_is_not_rated_and_counted(write: Write):
 def test_words_have_the_numbers_that_are_given(write: Write):
     found = read_ratings(write("r.csv", "id,tone\na,poor\nb,good\n"), labels={"poor": 1, "good": 3})
     assert content(found) == {("a", "tone", ""): 1, ("b", "tone", ""): 3}
+
+
+def test_a_label_may_say_what_is_not_available_elsewhere(write: Write):
+    found = read_ratings(write("r.csv", "id,accuracy\na,NA\nb,4\n"), labels={"NA": 1})
+    assert content(found) == {("a", "accuracy", ""): 1, ("b", "accuracy", ""): 4}
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_rows_may_complete_one_another(write: Write, turn: int):
+    rows = ["a,anna,4,", "a,anna,,3"][::turn]
+    found = read_ratings(write("r.csv", "\n".join(["id,rater,accuracy,safety", *rows])))
+    assert content(found) == {("a", "accuracy", "anna"): 4, ("a", "safety", "anna"): 3}
+    assert len(found.ids) == 1
+
+
+def test_decimal_commas_between_semicolons(write: Write):
+    found = read_ratings(write("r.csv", "id;accuracy\na;4,5\nb;-1\n"))
+    assert content(found) == {("a", "accuracy", ""): 4.5, ("b", "accuracy", ""): -1}
+
+
+@pytest.mark.parametrize("row", [("#N/A", 4), ("a", "#N/A")])
+def test_a_cell_with_an_error_is_named(tmp_path: Path, row: tuple[str, str | int]):
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.append(["id", "accuracy"])
+    sheet.append([*row])
+    book.save(tmp_path / "r.xlsx")
+    with pytest.raises(InputError, match="#N/A") as caught:
+        read_ratings(tmp_path / "r.xlsx")
+    assert (caught.value.line, caught.value.unit) == (2, "row")
+    assert not re.search("UnusableCell|--", str(caught.value))
+
+
+@pytest.mark.parametrize(("name", "unit"), [("r.json", "record"), ("r.txt", "record"), ("r.jsonl", "line")])
+def test_the_place_of_an_error_is_counted_in_the_unit_of_the_file(write: Write, name: str, unit: str):
+    rows = [{"id": "a", "accuracy": 1}, {"id": "b", "accuracy": "x"}]
+    text = "\n".join(map(json.dumps, rows)) if unit == "line" else json.dumps(rows, indent=1)
+    with pytest.raises(InputError) as caught:
+        read_ratings(write(name, text))
+    assert (caught.value.line, caught.value.unit) == (2, unit)
 
 
 def test_scale_is_kept(write: Write):
