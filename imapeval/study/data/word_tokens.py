@@ -221,6 +221,7 @@ def read_texts(path: Path, *, columns: Sequence[str] = ()) -> dict[tuple[str, st
                 f"there is no column {unknown[0]!r}",
                 path=path,
                 line=row.line,
+                unit=row.unit,
                 fix=f"Name one of: {list_columns(row.fields)}.",
             )
         for name in own:
@@ -228,7 +229,10 @@ def read_texts(path: Path, *, columns: Sequence[str] = ()) -> dict[tuple[str, st
                 if not "".join(text).strip():
                     continue
                 said = str(row.fields.get("lang") or "").strip()
-                lang = said or detect_lang(text if isinstance(text, str) else "".join(text))
+                # "zh-CN" and "ZH" are Chinese.
+                lang = re.split("[-_]", said.lower())[0] or detect_lang(
+                    text if isinstance(text, str) else "".join(text)
+                )
                 found.setdefault((str(row.fields.get("task") or path.stem), lang), []).append(text)
     if not found:
         raise InputError("holds no texts", path=path, fix="Name the columns with --text.")
@@ -237,6 +241,11 @@ def read_texts(path: Path, *, columns: Sequence[str] = ()) -> dict[tuple[str, st
 
 def _list_texts(value: Any, *, words: bool) -> Iterable[Text]:
     if not isinstance(value, list):
-        return [str(value)]
-    given = [str(one) for one in cast("list[Any]", value)]
+        return [_make_text(value)]
+    given = [_make_text(one) for one in cast("list[Any]", value) if one is not None]
     return [given] if words else given
+
+
+def _make_text(value: Any) -> str:
+    # Tokenizers refuse lone surrogates, halves of characters.
+    return str(value).encode("utf-8", "replace").decode()

@@ -139,6 +139,29 @@ def test_texts_by_task_and_language(tmp_path: Path):
         read_texts(tmp_path)
 
 
+def test_languages_are_written_in_several_ways(tmp_path: Path):
+    path = tmp_path / "a.jsonl"
+    langs = ["zh", "zh-CN", "ZH", "zh_TW", "EN", "en-US"]
+    path.write_text("".join(f'{{"text": "头痛 ab", "lang": "{lang}"}}\n' for lang in langs))
+    assert {lang: len(texts) for (_, lang), texts in read_texts(path).items()} == {"zh": 4, "en": 2}
+
+
+def test_half_a_character_and_null_are_no_text(tmp_path: Path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"task": "a", "lang": "en", "text": "a \\ud800", "references": ["b", null]}\n')
+    (texts,) = read_texts(path).values()
+    assert len(texts) == 2
+    found = count_word_tokens("t", _use_tiktoken(make_encoding()), texts, task="a", lang="en")
+    assert found.texts == 2
+
+
+def test_the_place_of_an_error_is_counted_in_the_unit_of_the_file(tmp_path: Path):
+    (tmp_path / "a.json").write_text('[\n{"other": "a"}\n]')
+    with pytest.raises(InputError) as caught:
+        read_texts(tmp_path / "a.json", columns=["text"])
+    assert (caught.value.line, caught.value.unit) == (1, "record")
+
+
 def test_texts_without_a_word_are_left_out(tmp_path: Path):
     path = tmp_path / "a.jsonl"
     path.write_text(
