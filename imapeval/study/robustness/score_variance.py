@@ -175,6 +175,9 @@ def _estimate_effects(weights: Floats, squares: Floats, shape: tuple[int, ...]) 
     """Return the five components, not clipped, by rows of weights of answers: shape (resamples, 5)."""
     readings, relatings, judgements = shape
     reading, relating, judging, both, rest = ((weights @ squares) / weights.sum(axis=1, keepdims=True)).T
+    if readings == 1:
+        # Neither has a mean square. The next one down stands for it, so that its component is 0 and not negative.
+        reading, both = relating, rest
     return np.stack(
         [
             (reading - relating - both + rest) / (relatings * judgements),

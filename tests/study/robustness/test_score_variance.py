@@ -68,6 +68,22 @@ def test_one_step_alone_is_the_one_way_analysis_of_variance():
     assert (found.relating, found.judging) == (None, None)
 
 
+@pytest.mark.parametrize("judgements", [1, JUDGEMENTS])
+def test_a_single_reading_with_several_relatings(judgements: int):
+    n = 4000
+    found = split_variance(simulate(n)[:, :1, :, :judgements], questions=range(n))
+    # What one reading adds varies from answer to answer as the answers themselves do.
+    answers = SD["answer"] ** 2 + SD["reading"] ** 2
+    if judgements == 1:
+        answers += SD["judging"] ** 2
+    assert found.answers == pytest.approx(answers, rel=0.1)
+    assert found.reading is None
+    assert found.negative == ()
+    if judgements > 1:
+        assert found.judging == pytest.approx(SD["judging"] ** 2, rel=0.1)
+        assert found.relating == pytest.approx(SD["relating"] ** 2, rel=0.1)
+
+
 def test_a_negative_estimate_is_zero_and_said():
     # All the readings of an answer have the same mean, as no random reading has.
     scores = np.array([[[[0.1], [0.3]], [[0.3], [0.1]]], [[[0.6], [0.4]], [[0.4], [0.6]]]])
