@@ -207,7 +207,7 @@ def test_the_variance_of_few_answers_is_that_of_all_assignments():
     differences = [(sum(dealt) - (sum(scores) - sum(dealt))) / 3 for dealt in combinations(scores, 3)]
     one, other = np.full((6, 1), NAN), np.full((6, 1), NAN)
     one[:3, 0], other[3:, 0] = scores[:3], scores[3:]
-    expected = normal_p_values(np.array([differences[0]]), np.array([np.var(differences)]))
+    expected = normal_p_values(np.array([differences[0]]), np.array([float(np.var(differences))]))
     assert _approximate_pair(one, other, np.ones((1, 6)))[0] == pytest.approx(expected)
 
 
