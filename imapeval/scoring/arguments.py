@@ -189,20 +189,21 @@ def check_rows(given: Any) -> list[Sample | Mapping[str, Any]]:
     """Return samples and rows, or the rows of a data frame of pandas or polars, as a list.
 
     Raises:
-        UsageError: An item is something else, such as the name of a file.
+        UsageError: An item, or what was given, is something else, such as the name of a file.
     """
     if frame_library(given) == "pandas":
         # pandas has NaN, NaT and NA for what is missing.
         given = given.rename(columns=str).astype(object).where(given.notna().to_numpy(), None).to_dict("records")
     elif frame_library(given) == "polars":
         given = given.to_dicts()
-    rows: list[Any] = [given] if isinstance(given, str) else list(given)
+    alone = isinstance(given, str | Mapping) or not isinstance(given, Iterable)
+    rows: list[Any] = [given] if alone else list(cast("Iterable[Any]", given))
     for row in rows:
-        if not isinstance(row, Sample | Mapping):
+        if alone or not isinstance(row, Sample | Mapping):
             shown = f"{type(row).__name__} {str(row)[:80]!r}"
             raise UsageError(
                 "score_all takes a data frame, or a list of samples, or of mappings with the columns of a file; this "
-                f"holds or is the {shown}. imapeval.read reads files."
+                f"{'is' if alone else 'holds'} the {shown}. imapeval.read reads files."
             )
     return rows
 
@@ -210,7 +211,7 @@ def check_rows(given: Any) -> list[Sample | Mapping[str, Any]]:
 def frame_library(given: Any) -> str | None:
     """Return the library of a data frame, "pandas" or "polars", without importing it; None for anything else."""
     library = type(given).__module__.partition(".")[0]
-    return library if library in ("pandas", "polars") and hasattr(given, "columns") else None
+    return library if library in ("pandas", "polars") and type(given).__name__ == "DataFrame" else None
 
 
 def make_samples(given: Sequence[Sample | Mapping[str, Any]]) -> list[Sample | Failure]:

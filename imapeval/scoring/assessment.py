@@ -148,12 +148,21 @@ class Assessments(Sequence[Assessment]):
 
     Args:
         items: One assessment per answer.
-        spent: Usage of the language model for all answers; None without one.
-        frame: The data frame that the answers come from, of pandas or polars; None without one.
+        metrics: Names of the metrics in order; None for those of the first item.
+        spent: Usage of the language model for all answers; None without one, and for a part of the answers.
+        frame: The data frame that the answers come from, of pandas or polars; None without one, and for a part.
     """
 
-    def __init__(self, items: Sequence[Assessment], *, spent: UsageTotals | None = None, frame: Any = None) -> None:
+    def __init__(
+        self,
+        items: Sequence[Assessment],
+        *,
+        metrics: Sequence[str] | None = None,
+        spent: UsageTotals | None = None,
+        frame: Any = None,
+    ) -> None:
         self._items = tuple(items)
+        self._metrics = list(self._items[0].outcomes if metrics is None and self._items else metrics or ())
         self._frame = frame
         self.spent = spent
 
@@ -163,7 +172,7 @@ class Assessments(Sequence[Assessment]):
     def __getitem__(self, index: slice) -> Assessments: ...
     def __getitem__(self, index: int | slice) -> Assessment | Assessments:
         if isinstance(index, slice):
-            return Assessments(self._items[index])
+            return self._take(self._items[index])
         return self._items[index]
 
     def __len__(self) -> int:
@@ -173,7 +182,7 @@ class Assessments(Sequence[Assessment]):
     def means(self) -> dict[str, float | None]:
         """The mean of each metric over the answers that it scored; None if it scored none."""
         found: dict[str, float | None] = {}
-        for name in self._names():
+        for name in self._metrics:
             values = [outcome.value for item in self if isinstance(outcome := item.outcomes[name], Score)]
             found[name] = fmean(values) if values else None
         return found
@@ -181,12 +190,12 @@ class Assessments(Sequence[Assessment]):
     @property
     def failed(self) -> Assessments:
         """The answers that some metric could not score."""
-        return Assessments([item for item in self if any(isinstance(o, Failure) for o in item.outcomes.values())])
+        return self._take([item for item in self if any(isinstance(o, Failure) for o in item.outcomes.values())])
 
     @property
     def missing(self) -> Assessments:
         """The answers that are not scored because there is no response. They are included in `failed`."""
-        return Assessments([item for item in self if item.sample is not None and not item.sample.answered])
+        return self._take([item for item in self if item.sample is not None and not item.sample.answered])
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return rows for `pandas.DataFrame`: `id`, `system`, each metric (None if not scored) and `failure`."""
@@ -207,12 +216,15 @@ class Assessments(Sequence[Assessment]):
         frame that is called like a metric, or `failure`, is replaced.
 
         Raises:
-            UsageError: No data frame was scored.
+            UsageError: No data frame was scored, or these are a part of its answers.
         """
         if self._frame is None:
-            raise UsageError("no data frame was scored. For a new one, give to_rows() to pandas or polars.")
+            raise UsageError(
+                "these assessments have no data frame: none was scored, or they are a part of those that have it. Give "
+                "to_rows() to pandas or polars."
+            )
         rows = self.to_rows()
-        names = [*self._names(), "failure"]
+        names = [*self._metrics, "failure"]
         columns = {name: [row[name] for row in rows] for name in names}
         if frame_library(self._frame) == "polars":
             polars: Any = import_module("polars")
@@ -220,14 +232,16 @@ class Assessments(Sequence[Assessment]):
             return self._frame.with_columns(
                 [polars.Series(name, values, dtype=kinds[name]) for name, values in columns.items()]
             )
-        return self._frame.assign(**columns)
+        # A column of None alone would be one of objects.
+        return self._frame.assign(**columns).astype(dict.fromkeys(self._metrics, "float64"))
 
-    def _names(self) -> list[str]:
-        return list(self._items[0].outcomes) if self._items else []
+    def _take(self, items: Sequence[Assessment]) -> Assessments:
+        return Assessments(items, metrics=self._metrics)
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={'–' if mean is None else f'{mean:.3f}'}" for name, mean in self.means.items())
-        return f"<Assessments of {len(self)} answers, {len(self.failed)} of them not scored by all: means {means}>"
+        shown = f"; means {means}" if means else ""
+        return f"<Assessments: answers={len(self)}, failed={len(self.failed)}{shown}>"
 
     def _repr_html_(self) -> str:
         rows = self[:MAX_SHOWN].to_rows()

@@ -299,6 +299,7 @@ class Scorer:
                 next(found) if isinstance(item, Sample) else self._assess_rejected(given_id(fields), item)
                 for fields, item in zip(given, made, strict=True)
             ],
+            metrics=[metric.name for metric in self._metrics],
             spent=spent,
             frame=None if frame_library(source) is None else source,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import UserList
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from imapeval.types import Failure, Sample, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 USER = {"role": "user", "content": "How is gout treated?"}
 ASSISTANT = {"role": "assistant", "content": "Rest."}
@@ -76,6 +76,22 @@ def test_the_turns_of_a_sample_are_those_of_a_row(scorer: Scorer):
     turns = (Turn("user", "How is gout treated?"), Turn("assistant", "Rest."))
     given, written = scorer.score_all([{"turns": these, "reference": "Rest."} for these in (turns, [USER, ASSISTANT])])
     assert given.value == written.value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ("x.csv", "is the str 'x.csv'"),
+        (Path("x.csv"), r"is the \w+Path 'x.csv'"),
+        (None, "is the NoneType"),
+        (Sample("1", "Why?", ("So.",), "So."), "is the Sample"),
+        ({"question": "Why?"}, "is the dict"),
+        (["x.csv"], "holds the str 'x.csv'"),
+    ],
+)
+def test_what_is_no_list_of_answers(scorer: Scorer, given: Any, named: str):
+    with pytest.raises(UsageError, match=named):
+        scorer.score_all(given)
 
 
 def test_a_text_is_no_sequence_of_references(scorer: Scorer):

@@ -266,7 +266,8 @@ def test_many():
         {"id": "a", "system": "s", "imapscore": 0.5, "geval": None, "failure": "timeout"},
         {"id": "b", "system": "", "imapscore": None, "geval": 3.0, "failure": "bad-input"},
     ]
-    assert repr(many) == "<Assessments of 2 answers, 2 of them not scored by all: means imapscore=0.500, geval=3.000>"
+    assert "means imapscore=0.500, geval=3.000" in repr(many)
+    assert "means" not in repr(Assessments([]))
     assert repr(many[0]) == "<Assessment of a: imapscore=0.500, geval=not scored (timeout)>"
     assert many[-1:][0] is bad
     assert Assessments([bad]).means == {"imapscore": None, "geval": 3.0}

@@ -56,8 +56,27 @@ def test_columns_that_may_be_two(caplog: pytest.LogCaptureFixture):
         scorer.score_all(frame)
 
 
+@pytest.mark.parametrize("make", [make_pandas, make_polars])
+def test_scores_are_numbers_where_there_are_none(make: Any):
+    frame = make()
+    with Scorer("bleu") as scorer:
+        found = scorer.score_all(frame[2:]).to_frame()
+        empty = scorer.score_all(frame[:0])
+    assert found["bleu"].count() == 0
+    assert [str(frame["bleu"].dtype).lower() for frame in (found, empty.to_frame())] == ["float64", "float64"]
+    assert list(empty.to_frame().columns) == [*ROWS, "bleu", "failure"]
+    assert empty.means == empty.missing.means == {"bleu": None}
+
+
+def test_a_lazy_frame_is_refused():
+    with Scorer("rouge1") as scorer, pytest.raises(UsageError, match="is the LazyFrame"):
+        scorer.score_all(make_polars().lazy())
+
+
 def test_there_is_no_frame_without_one():
     with Scorer("rouge1") as scorer:
         scored = scorer.score_all([{"question": "Why?", "reference": "So.", "response": "So."}])
-    with pytest.raises(UsageError, match="to_rows"):
-        scored.to_frame()
+        part = scorer.score_all(make_pandas()).missing
+    for frameless in (scored, part):
+        with pytest.raises(UsageError, match="to_rows"):
+            frameless.to_frame()
