@@ -47,8 +47,11 @@ def _format_value(key: str, value: Value) -> str:
         return "yes" if value else "no"
     if value is None:
         return "none"
-    if isinstance(value, (int, float)):
-        return format(value, "g") if isinstance(value, float) else str(value)
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        shown = format(value, "g")
+        return shown if float(shown) == value else repr(float(value))
     if isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # guards untyped callers
         return "_".join(value.replace("|", "/").split())
     raise TypeError(f"signature entry {key!r} has the unsignable value {value!r}")

@@ -41,6 +41,12 @@ def test_options_are_listed_and_set_by_type() -> None:
     assert metric.signature == "length|model:large|layer:17|weight:1|idf:yes|v:1"
 
 
+def test_different_numbers_have_different_signatures() -> None:
+    numbers = (0.5, 0.12345678, 0.12345679, 1e-7, float("inf"))
+    assert len({Length(weight=number).signature for number in numbers}) == len(numbers)
+    assert "|weight:0.5|" in Length().signature
+
+
 def test_options_of_a_metric_on_imaps_are_those_of_the_metric() -> None:
     metric = MetricOnImaps(Length())
     assert list_options(metric) == list_options(Length())
