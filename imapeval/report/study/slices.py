@@ -100,15 +100,15 @@ def render_scatters(study: Study) -> Markup:
 
 
 def render_slices(study: Study) -> Markup:
-    """Return the section on groups of answers; "" where nothing was divided."""
-    if not study.slices:
+    """Return the section on groups of answers; "" where nothing was divided, but for dimensions."""
+    # The table of correlations already has all metrics by dimension.
+    facets = list(dict.fromkeys(row.facet for row in study.slices if row.facet != "dimension"))
+    if not facets and not study.heterogeneities:
         return Markup("")
     leading = [metric for metric in select_top_metrics(study) if any(row.metric == metric for row in study.slices)]
     # A study may have grouped the answers for one metric only, which need not be among the best.
     divided = list(dict.fromkeys(row.metric for row in study.slices))
     leading = leading or divided[:1]
-    # The table of correlations already has all metrics by dimension.
-    facets = list(dict.fromkeys(row.facet for row in study.slices if row.facet != "dimension"))
     numeric = [facet for facet in facets if facet in study.rated.covariates]
     parts: list[str] = [
         render_note(
@@ -197,22 +197,19 @@ def _render_facet(study: Study, facet: str, metrics: Sequence[str]) -> Markup:
     rows = [row for row in study.slices if row.facet == facet and row.metric in metrics]
     if not rows:
         return Markup("")
-    tables: list[Markup] = []
-    for dimension in order_dimensions(study, (row.dimension for row in rows)):
+    dimensions = order_dimensions(study, (row.dimension for row in rows))
+    tables = [render_heading(f"By {facet}: {format_dimension(dimensions[0])}")]
+    for dimension in dimensions:
         of = [row for row in rows if row.dimension == dimension]
         cells = {(row.metric, row.group): row for row in of}
         lines = [
-            [group or "unknown", *(render_cell(cells.get((metric, group))) for metric in metrics)]
+            [group, *(render_cell(cells.get((metric, group))) for metric in metrics)]
             for group in _list_groups(of, dimension)
         ]
         table = render_table([facet, *metrics], lines)
-        tables.append(table if not tables else render_details(format_dimension(dimension), table))
-        if len(tables) == 1:
-            tables.insert(0, render_heading(f"By {facet}: {format_dimension(dimension)}"))
+        tables.append(table if dimension == dimensions[0] else render_details(format_dimension(dimension), table))
     reasons = [
-        (row.reason, f"{row.metric}, {row.group or 'unknown'} ({format_dimension(row.dimension)})")
-        for row in rows
-        if row.reason
+        (row.reason, f"{row.metric}, {row.group} ({format_dimension(row.dimension)})") for row in rows if row.reason
     ]
     if reasons:
         tables.append(render_details(f"Notes on {facet}", render_reasons(reasons)))

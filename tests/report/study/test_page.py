@@ -337,6 +337,12 @@ def test_constant_scores(small: Study):
     assert Page(render_study(replace(small, rated=rated))).texts["scatter"]
 
 
+def test_groups_by_dimension_alone_are_no_section(small: Study):
+    by_dimension = tuple(replace(row, facet="dimension") for row in small.slices)
+    assert by_dimension
+    assert not slices.render_slices(replace(small, slices=by_dimension))
+
+
 @pytest.mark.parametrize(("rated_answers", "legend"), [(20, True), (40, False)])
 def test_the_legend_is_that_of_the_points(
     small: Study, monkeypatch: pytest.MonkeyPatch, rated_answers: int, legend: bool
