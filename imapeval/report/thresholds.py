@@ -274,9 +274,13 @@ def require_number(value: Any, *, option: str) -> float:
     Raises:
         UsageError: It is not a finite number; the message names `option`, which set it.
     """
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+    try:
+        number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
+    except OverflowError:  # a whole number of many digits
+        number = math.inf
+    if not math.isfinite(number):
         raise UsageError(f"{option} is {value!r}. Give a number.")
-    return float(value)
+    return number
 
 
 def list_repetitions(score: Score) -> list[float]:

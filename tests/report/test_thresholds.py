@@ -172,7 +172,7 @@ def test_a_limit_is_any_real_number(value: float):
     assert json.loads(json.dumps(limit.judge(Score(0.5)).to_dict()))["threshold"] == value
 
 
-@pytest.mark.parametrize("value", [True, np.True_, "0.5", 1j, math.nan, np.float32("inf"), 35])
+@pytest.mark.parametrize("value", [True, np.True_, "0.5", 1j, math.nan, np.float32("inf"), 10**400, 35])
 def test_an_invalid_limit_on_an_answer(value: object):
     with pytest.raises(UsageError):
         make_threshold(registry.get("imapscore"), value)

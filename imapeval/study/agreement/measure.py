@@ -12,7 +12,7 @@ from imapeval.study.agreement.icc import measure_icc
 from imapeval.study.agreement.kappa import measure_cohen_kappa, measure_fleiss_kappa, measure_gwet_ac
 from imapeval.study.agreement.krippendorff import measure_alpha
 from imapeval.study.agreement.rater_correlation import measure_pearson, measure_spearman, measure_with_others
-from imapeval.study.agreement.raw_agreement import measure_distance, measure_exact, measure_within
+from imapeval.study.agreement.raw_agreement import STEP_TOLERANCE, measure_distance, measure_exact, measure_within
 from imapeval.study.agreement.statistic import MAX_GROUPS, AgreementStatistic, count_raters, find_intervals
 from imapeval.study.correlation.coefficients import Undefined
 from imapeval.study.intervals import ends_of
@@ -162,7 +162,7 @@ def has_two_categories(ratings: Floats, scale: RatingScale | None) -> bool:
     """Return whether ratings are yes or no: by their scale, or by what occurs if its steps are not known."""
     if scale is None or scale.step is None:
         return len(np.unique(ratings[~np.isnan(ratings)])) == 2
-    return scale.step == scale.high - scale.low
+    return scale.high - scale.low <= scale.step * (1 + STEP_TOLERANCE)
 
 
 def _is_complete(ratings: Floats) -> bool:

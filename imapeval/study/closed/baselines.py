@@ -70,8 +70,9 @@ def _repeat_most_frequent(kind: Kind, gold: list[Any]) -> list[Any]:
     if kind == "grade":
         return [float(np.median(gold))] * len(gold)
     if kind == "sequence":
-        tag = Counter(chain.from_iterable(gold)).most_common(1)
-        return [[tag[0][0]] * len(tags) for tags in gold]
+        # There is none where all sequences are empty.
+        frequent = [tag for tag, _ in Counter(chain.from_iterable(gold)).most_common(1)]
+        return [frequent * len(tags) for tags in gold]
     answer = Counter(tuple(right) if kind == "ranking" else right for right in gold).most_common(1)[0][0]
     return [list(answer) if kind == "ranking" else answer] * len(gold)
 

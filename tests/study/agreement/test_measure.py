@@ -117,7 +117,10 @@ def test_which_statistics_suit(complete: Floats, missing: Floats):
         "gwet_ac1",
         "krippendorff_alpha_nominal",
     )
-    assert "fleiss_kappa" in choose_statistics(binary, scale=RatingScale(0, 1, 1))
+    # The step of the second scale is not its length in binary numbers.
+    for scale in (RatingScale(0, 1, 1), RatingScale(0.1, 0.4, 0.3)):
+        assert "fleiss_kappa" in choose_statistics(binary, scale=scale)
+    assert "icc_2_1" in choose_statistics(binary, scale=RatingScale(0, 1, 0.5))
     sliders = choose_statistics(
         complete + np.random.default_rng(0).normal(size=complete.shape), scale=RatingScale(-9, 9)
     )

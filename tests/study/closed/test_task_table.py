@@ -16,6 +16,8 @@ from imapeval.cli.main import app
 from imapeval.errors import InputError
 from imapeval.study.closed.baselines import measure_baselines
 from imapeval.study.closed.drbenchmark.results import analyse_task_runs
+from imapeval.study.closed.drbenchmark.runs import TaskRun
+from imapeval.study.closed.drbenchmark.tasks import Task
 from imapeval.study.closed.metrics.estimate import estimate_metrics
 from imapeval.study.closed.reading import AnswerColumns, read_closed_answers
 from imapeval.study.closed.task_table import KINDS, holds_tasks, read_task_table
@@ -188,6 +190,14 @@ def test_baselines_are_those_of_dummy_classifiers(tmp_path: Path):
         assert found[metric].chance == pytest.approx(np.average(by_label, weights=weights), abs=0.02)
     assert found["accuracy"].majority == pytest.approx(5 / 9)
     assert found["accuracy"].chance == pytest.approx((25 + 9 + 1) / 81, abs=0.01)
+
+
+def test_sequences_without_tags_have_baselines():
+    items = {"a": ([], []), "b": ([], [])}
+    found = measure_baselines(
+        [TaskRun(Task(name="drugs", kind="sequence", metrics=("f1-micro",)), "m", "1", 1.0, items)]
+    )
+    assert [(row.majority, row.chance) for row in found] == [(0, 0)]
 
 
 def test_every_kind_of_task_has_baselines(tmp_path: Path):
