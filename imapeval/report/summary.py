@@ -75,17 +75,18 @@ def summarise(
     question = np.fromiter((hash(sample.question) for sample in samples), dtype=np.int64)
     rows: list[SummaryRow] = []
     for metric in metrics:
-        found = outcomes.by_metric[metric]
+        found, known = outcomes.by_metric[metric], _find_metric(metric)
         positions = np.asarray(found.positions, dtype=np.int64)
         for name, number in {"": None, **(systems if len(systems) > 1 else {})}.items():
             chosen = np.ones(len(positions), dtype=bool) if number is None else system[positions] == number
-            rows.append(_summarise_group(metric, name, found, chosen, question, samples, seed))
+            rows.append(_summarise_group(metric, name, known, found, chosen, question, samples, seed))
     return rows
 
 
 def describe_mean(row: SummaryRow) -> str:
     """Return what a mean is, such as "mean of sentence BLEU; corpus BLEU: 12.3", or "" if its name says so."""
-    mean_of = next((known.mean_of for known in registry.all_metrics() if known.name == row.metric), "")
+    known = _find_metric(row.metric)
+    mean_of = "" if known is None else known.mean_of
     if not mean_of:
         return ""
     corpus = "" if row.corpus is None else f"; {mean_of.replace('sentence', 'corpus')}: {format_score(row.corpus)}"
@@ -106,9 +107,14 @@ def format_contradictions(contradictions: float | None) -> str:
     return "–" if contradictions is None else f"{contradictions:.2f}".rstrip("0").rstrip(".")
 
 
+def _find_metric(name: str) -> Metric | None:
+    return next((known for known in registry.all_metrics() if known.name == name), None)
+
+
 def _summarise_group(
     metric: str,
     system: str,
+    known: Metric | None,
     found: MetricOutcomes,
     chosen: npt.NDArray[np.bool_],
     question: npt.NDArray[np.int64],
@@ -120,7 +126,6 @@ def _summarise_group(
     scored = chosen & ~np.isnan(values)
     positions = np.asarray(found.positions, dtype=np.int64)[scored]
     values = values[scored]
-    known = next((known for known in registry.all_metrics() if known.name == metric), None)
     bounds = (None, None) if known is None else known.range
     interval = mean_interval(values, seed=seed, clusters=question[positions], bounds=bounds)
     return SummaryRow(

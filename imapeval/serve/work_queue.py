@@ -97,8 +97,8 @@ class WorkQueue:
 
     def stop(self) -> None:
         """Stop the workers."""
-        for hand in self._workers:
-            hand.cancel()
+        for worker in self._workers:
+            worker.cancel()
 
     async def score(self, answers: Sequence[Mapping[str, Any]]) -> list[Assessment]:
         """Score answers, given as arguments of `Scorer.score`.
