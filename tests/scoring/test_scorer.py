@@ -332,7 +332,7 @@ def test_rows_with_and_without_ids(scorer: Scorer, tmp_path: Path):
 
 @pytest.mark.parametrize("rows", ["data.jsonl", ABSCESS, ["data.jsonl"], [ABSCESS, None]])
 async def test_what_is_not_a_list_of_rows(scorer: Scorer, rows: Any):
-    with pytest.raises(UsageError, match=r"score_all.*\b(str|NoneType)\b"):
+    with pytest.raises(UsageError, match=r"score_all.*\b(str|dict|NoneType)\b"):
         scorer.score_all(rows)
     with pytest.raises(UsageError, match="score_all"):
         await scorer.ascore_all(rows)
@@ -352,7 +352,12 @@ def test_a_run_takes_valid_answers_only(scorer: Scorer, tmp_path: Path):
 
 def test_no_rows_at_all(scorer: Scorer):
     found = scorer.score_all([])
-    assert (len(found), found.means, list(found.failed), found.to_rows()) == (0, {}, [], [])
+    assert (len(found), found.means, list(found.failed), found.to_rows()) == (
+        0,
+        {"imapscore": None, "rouge1": None},
+        [],
+        [],
+    )
 
 
 def test_imaps_and_relations_even_where_no_metric_needs_them():

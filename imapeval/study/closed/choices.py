@@ -4,7 +4,8 @@ The rules, in this order; the first that applies decides:
 
 1. The answer is a label and nothing else, or begins with one: "B", "(B)", "**B.** Aspirin", "B，因为". Not so if it
    goes on to other options without a word of explanation, which is a list of them. If it goes on to say that the answer
-   is another one, it states both, and rule 2 decides.
+   is another one, it states both, and rule 2 decides. The text of an option that begins like another's label, such as
+   "E. coli" as option D, is no label.
 2. It states one: "the answer is (B)", "I would choose B", "答案：B", "故选B", "la bonne réponse est la B". If it states
    several different ones, the last counts when it is called final, and none otherwise. What is denied ("I would not
    choose A", "option A is wrong") or asked ("is the answer A?") is not stated, and "a" before a word is an article.
