@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
+_SHARED_REVISION = "7"
+"""Revision of what all judges share, such as how answers are cleaned; raised by any change to it that can move a score.
+A judge's own changes raise its `revision`."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judge(Metric):
@@ -47,7 +51,6 @@ class Judge(Metric):
     """
 
     requires = frozenset({"llm", "reference"})
-    revision = "7"
     client: JudgeClient | None = resource()
     on_imaps: bool = unsigned(default=False, repr=False)
 
@@ -71,7 +74,7 @@ class Judge(Metric):
         return 1 if self.client is None else self.client.model.concurrency
 
     def describe_state(self) -> Mapping[str, Value]:
-        """Return the model and the prompts, in both languages."""
+        """Return the model, the prompts in both languages, and the revision of what all judges share."""
         prompts = [templates.prompt_identity(name, PROMPT_VERSION) for name in (*self.prompt_names, RETRY_NOTE)]
         if self.template is not None:
             digest = hashlib.sha256(repr(self.template.messages).encode()).hexdigest()
@@ -79,6 +82,7 @@ class Judge(Metric):
         return {
             "model": "none" if self.client is None else self.client.model.identity,
             "prompts": "/".join(prompts),
+            "judge": _SHARED_REVISION,
         }
 
     def prepare(self, resources: MetricResources) -> Self:

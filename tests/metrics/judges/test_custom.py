@@ -320,7 +320,7 @@ def test_it_is_signed_with_its_file(load):
     signed = metric.prepare(MetricResources(llm=ScriptedModel([], identity="m1"))).signature
     assert re.fullmatch(
         r"geval:empathy\|samples:5\|weights:auto\|scale:1\.\.5\|file:[0-9a-f]{16}\|model:m1\|"
-        r"prompts:geval-own-note\.v1#[0-9a-f]{8}/judge-retry\.v1#[0-9a-f]{8}\|v:7",
+        r"prompts:geval-own-note\.v1#[0-9a-f]{8}/judge-retry\.v1#[0-9a-f]{8}\|judge:7\|v:1",
         signed,
     )
     signatures = {metric.signature, load(f"{TEXT} ").signature, load(TEXT, samples=7).signature}
