@@ -96,7 +96,8 @@ def get(name: str) -> Metric:
             raise ResourceError(reason)
         # Variants on imaps would be the nearest to most names.
         known = [other for other in registered if "+" in name or "+" not in other]
-        raise unknown_name("metric", name, known, fix="`imapeval metrics` lists all.")
+        # An entry point need not be called like the metrics that it would have added.
+        raise unknown_name("metric", name, known, fix=" ".join(("`imapeval metrics` lists all.", *unusable.values())))
     return registered[name]
 
 

@@ -114,6 +114,12 @@ def test_an_entry_point_that_cannot_be_used_leaves_the_others(monkeypatch: pytes
             registry.get(metric)
 
 
+def test_an_unknown_metric_may_be_one_of_an_entry_point_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch):
+    offer(monkeypatch, "build_failing")
+    with pytest.raises(UsageError, match=r"'my-jaccard'.*their_package:build_failing"):
+        registry.get("my-jaccard")
+
+
 def build_clash() -> list[ImapScore]:
     return imapscore.build()
 
