@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Cosine(BatchMetric):
-    """Sentence cosine; see the module's docstring."""
+    """The cosine of the sentence vectors, with its part `truncated`."""
 
     name = "cosine"
     summary = "cosine of the two texts' sentence vectors"

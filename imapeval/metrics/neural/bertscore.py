@@ -97,7 +97,7 @@ class _PreparedLanguage:
 
 @dataclass(frozen=True, slots=True)
 class BertScore(BatchMetric):
-    """BERTScore as a metric; see the module's docstring.
+    """BERTScore as a metric.
 
     Raises:
         ValueError: `layer` is below -1.

@@ -82,7 +82,7 @@ class _PreparedLanguage:
 
 @dataclass(frozen=True, slots=True)
 class MoverScore(BatchMetric):
-    """MoverScore as a metric; see the module's docstring.
+    """MoverScore as a metric.
 
     Raises:
         ValueError: The version, or the length of n-grams for it, is invalid.

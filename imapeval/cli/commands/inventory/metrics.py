@@ -1,5 +1,6 @@
 """`imapeval metrics`: the metrics, what each needs, and what is missing here."""
 
+import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -25,7 +26,7 @@ _WIDTH = 80
 _NAME_WIDTH = 22
 _LABEL_WIDTH = 15
 
-app = typer.Typer(help="The metrics, and what each of them needs.", rich_markup_mode=None)
+app = typer.Typer(help="The metrics, and what each of them needs. Without a command: list them.", rich_markup_mode=None)
 
 
 @app.callback(invoke_without_command=True)
@@ -184,10 +185,13 @@ def _metric_to_dict(metric: "Metric") -> dict[str, Any]:
 
 
 def _find_documentation(metric: "Metric") -> str:
-    """Return the documentation of the module that computes a metric, which defines its edge cases."""
+    """Return the documentation of a metric's class, without attributes and errors, and of its module."""
     import inspect
 
     from imapeval.metrics.on_imaps import MetricOnImaps
 
-    module = inspect.getmodule(type(metric.metric if isinstance(metric, MetricOnImaps) else metric))
-    return inspect.getdoc(module) or ""
+    kind = type(metric.metric if isinstance(metric, MetricOnImaps) else metric)
+    text, *_ = re.split(r"\n\n(?:Attributes|Raises):", inspect.getdoc(kind) or "", maxsplit=1)
+    # A dataclass without a docstring has its signature as one.
+    written = "" if text.startswith(f"{kind.__name__}(") else text
+    return "\n\n".join(filter(None, dict.fromkeys((written, inspect.getdoc(inspect.getmodule(kind))))))
