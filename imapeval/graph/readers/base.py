@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from imapeval.graph.model import ConceptType, Name
 
+HEAD_BYTES = 4096
+"""Bytes of a file by which its format is recognised, and in which its first line must end."""
+
 
 def _empty_list() -> list[Any]:
     # Not list[str], which takes ten times as long: there are millions of records.
@@ -305,8 +308,8 @@ class Format:
     Attributes:
         name: As in `--source NAME:PATH`.
         title: Description and how its files are recognised, in a few words.
-        recognise: Decides from a path (a file or a folder) and the first 4,096 bytes (decompressed; b"" for a folder)
-            whether it is in this format. Exactly one format recognises a well-formed file.
+        recognise: Decides from a path (a file or a folder) and the first `HEAD_BYTES` bytes (decompressed; b"" for a
+            folder) whether it is in this format. Exactly one format recognises a well-formed file.
         read: Yields the records of a source. Bad rows go to `Source.reject`; what makes the whole file useless raises
             an InputError that names the file and the fix.
         find_name: Returns the short name of the ontology, from those first bytes ("" if they have none) or because it

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.errors import InputError, UsageError
 from imapeval.graph.readers import babelon, kgx, mesh_xml, obo, obographs, owl, rf2, rxnorm, table, umls
-from imapeval.graph.readers.base import Source, convert_read_errors, reject_other_encodings
+from imapeval.graph.readers.base import HEAD_BYTES, Source, convert_read_errors, reject_other_encodings
 from imapeval.remote import is_url
 
 if TYPE_CHECKING:
@@ -30,9 +30,6 @@ FORMATS: tuple[Format, ...] = (
     table.FORMAT,
 )
 """All formats, in the order of lists for users."""
-
-HEAD_BYTES = 4096
-"""Bytes of a file by which its format is recognised (the contract of `Format.recognise`)."""
 
 # A single letter is a Windows drive, "C:\\data\\doid.obo".
 _PREFIXED = re.compile(r"([A-Za-z][A-Za-z0-9_-]+):(.+)", re.DOTALL)

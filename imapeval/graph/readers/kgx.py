@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from imapeval.errors import InputError
 from imapeval.graph.model import Name
-from imapeval.graph.readers.base import MAX_NAME, Format, Record
+from imapeval.graph.readers.base import HEAD_BYTES, MAX_NAME, Format, Record
 from imapeval.graph.readers.parsing.concept_types import type_of_category, type_of_id
 from imapeval.graph.readers.parsing.curies import canonical_curie
-from imapeval.graph.readers.parsing.delimited import parse_header, read_table
+from imapeval.graph.readers.parsing.delimited import is_tab_separated, parse_header, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ _MEANINGS = {
 
 
 def _recognise(path: Path, head: bytes) -> bool:
-    columns = parse_header(head)
+    columns = parse_header(head) if is_tab_separated(head) else []
     has_columns = {"id", "category"} <= set(columns) or {"subject", "predicate", "object"} <= set(columns)
     return has_columns or (not path.is_file() and bool(_find_pair(path)))
 
@@ -54,17 +54,18 @@ def _find_pair(path: Path) -> list[Path]:
     if path.is_dir():
         folder, wanted = path, None
     elif path.is_file():
-        if (found := _FILE.fullmatch(path.name)) is None:
+        if (own := _FILE.fullmatch(path.name)) is None:
             return [path]  # its columns identify it
-        folder, wanted = path.parent, found[1]
+        folder, wanted = path.parent, own[1]
     else:
         folder, wanted = path.parent, f"{path.name}_"
     if not folder.is_dir():
         return []
-    files = {file: found[1] for file in sorted(folder.iterdir()) if (found := _FILE.fullmatch(file.name))}
+    found = [match for file in sorted(folder.iterdir()) if (match := _FILE.fullmatch(file.name))]
+    pair = [match for match in found if wanted in (None, match[1])]
     # Nodes first: statements about one id come before those about two.
-    pair = sorted((file for file, start in files.items() if wanted in (None, start)), key=lambda f: "edges" in f.name)
-    return pair if len({files[file] for file in pair}) == 1 else []
+    pair.sort(key=lambda match: match[2].lower() == "edges")
+    return [folder / match[0] for match in pair] if len({match[1] for match in pair}) == 1 else []
 
 
 def _read_records(source: Source) -> Iterator[Record]:
@@ -77,7 +78,7 @@ def _read_records(source: Source) -> Iterator[Record]:
         )
     for path in paths:
         with source.open(path) as file:
-            columns = parse_header(file.read(4096))
+            columns = parse_header(file.read(HEAD_BYTES))
         yield from _read_edges(source, path) if "subject" in columns else _read_nodes(source, path)
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, cast, get_args
 
 from imapeval.errors import InputError
 from imapeval.graph.model import ConceptType, Name, NameKind, Scope
-from imapeval.graph.readers.base import Format, Record, reject_other_encodings
+from imapeval.graph.readers.base import HEAD_BYTES, Format, Record, reject_other_encodings
 from imapeval.graph.readers.parsing.concept_types import type_of_id
 from imapeval.graph.readers.parsing.curies import canonical_curie
-from imapeval.graph.readers.parsing.delimited import parse_header, read_table
+from imapeval.graph.readers.parsing.delimited import is_tab_separated, parse_header, read_table
 from imapeval.text.language import FACT_LANGS, has_chinese
 from imapeval.text.normalise import normalise
 
@@ -21,23 +21,20 @@ if TYPE_CHECKING:
     from imapeval.graph.readers.base import Source
     from imapeval.types import Lang
 
-_HEAD = 4096
-"""Bytes in which the first line must end, as for all formats (`imapeval.graph.readers.formats.HEAD_BYTES`)."""
-
-
 _ALLOWED = {"lang": FACT_LANGS, "kind": get_args(NameKind), "type": get_args(ConceptType), "scope": get_args(Scope)}
 _RELATIONS = {"": "parents", "is_a": "parents", "part_of": "wholes"}
 
 
 def _recognise(path: Path, head: bytes) -> bool:
     columns = set(parse_header(head))
-    has_names = "name" in columns and not columns.isdisjoint(("id", "concept")) and "category" not in columns
+    is_kgx = "category" in columns and is_tab_separated(head)
+    has_names = "name" in columns and not columns.isdisjoint(("id", "concept")) and not is_kgx
     return has_names or {"child", "parent"} <= columns
 
 
 def _read_records(source: Source) -> Iterator[Record]:
     with source.open() as file:
-        head = parse_header(first := file.read(_HEAD).partition(b"\n")[0])
+        head = parse_header(first := file.read(HEAD_BYTES).partition(b"\n")[0])
     if {"child", "parent"} <= set(head):
         return _read_edges(source)
     if "id" in head:
@@ -70,8 +67,9 @@ def _read_names(source: Source, key: str) -> Iterator[Record]:
             continue
         record.type = cast("ConceptType", row.get("type")) or record.type
         name = _make_name(row, source)
-        # The label in the table, else the first name in English.
-        label = row.get("concept") or row.get("label") or (name.text if name.lang == "en" else "")
+        # The label in the table, else the first name in English that means the concept itself.
+        usable = name.lang == "en" and name.scope == "exact" and name.kind not in ("abbreviation", "brand", "lay")
+        label = row.get("concept") or row.get("label") or (name.text if usable else "")
         if record.id not in labelled and label:
             if not source.check_name(label, line=number):
                 continue

@@ -100,3 +100,10 @@ def test_a_missing_table_is_not_replaced_by_the_other(folder: Path) -> None:
     assert not FORMAT.recognise(folder / "small_nodes.tsv", b"")
     with pytest.raises(InputError, match="X_nodes"):
         read(folder / "small_nodes.tsv")
+
+
+@pytest.mark.parametrize("names", [("X_NODES.tsv", "X_EDGES.tsv"), ("knowledges_nodes.tsv", "knowledges_edges.tsv")])
+def test_nodes_are_read_first(tmp_path: Path, names: tuple[str, str]) -> None:
+    for name, content in zip(names, (NODES, EDGES), strict=True):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    assert read(tmp_path)[0][0].names

@@ -176,3 +176,33 @@ def test_edges_without_ids_or_names_are_reported(tmp_path: Path) -> None:
     assert source.problems.places == {
         "a child or parent that is neither an id nor a name": ["x.csv line 2", "x.csv line 3"]
     }
+
+
+def test_a_broader_name_or_an_abbreviation_is_not_the_label(tmp_path: Path) -> None:
+    text = (
+        "id,name,scope,kind\nDOID:1,lung problem,broad,\nDOID:1,lung cancer,exact,name\nDOID:2,MI,exact,abbreviation\n"
+    )
+    records, _ = read(tmp_path / "x.csv", text)
+    assert [record.label for record in records] == ["", "lung cancer", ""]
+    assert records[0].names == [Name("lung problem", "en", "synonym", "x", "broad")]
+    assert records[2].names == [Name("MI", "en", "abbreviation", "x")]
+
+
+def test_a_category_in_a_comma_separated_table(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("id,name,category\nDOID:1,asthma,disease\n", encoding="utf-8")
+    assert find_format(path) is FORMAT
+    path.write_text("id\tname\tcategory\nDOID:1\tasthma\tdisease\n", encoding="utf-8")
+    assert find_format(path).name == "kgx"
+
+
+def test_a_cell_cut_at_a_line_break_is_reported(tmp_path: Path) -> None:
+    records, source = read(tmp_path / "x.csv", 'id,name\nDOID:1,"asthma\nbronchiale"\nDOID:2,5" tube\n')
+    assert [record.label for record in records] == ['5" tube']
+    assert source.problems.places == {"not 2 cells": ["x.csv line 2", "x.csv line 3"]}
+
+
+def test_a_blank_behind_a_closing_quotation_mark(tmp_path: Path) -> None:
+    records, source = read(tmp_path / "x.csv", 'id,name\n"DOID:1" ,"asthma, bronchial" \n')
+    assert [(record.id, record.label) for record in records] == [("DOID:1", "asthma, bronchial")]
+    assert not source.problems.counts

@@ -29,6 +29,11 @@ def parse_header(head: bytes) -> list[str]:
     return [cell.strip().lower() for cell in split_cells(text, find_delimiter(text))]
 
 
+def is_tab_separated(head: bytes) -> bool:
+    """Return whether the first line of a file has a tab."""
+    return b"\t" in head.partition(b"\n")[0]
+
+
 def find_delimiter(header: str) -> str:
     """Return the delimiter of a header: the most frequent of tab, comma and semicolon."""
     return max("\t,;", key=header.count)
@@ -40,8 +45,11 @@ def split_cells(line: str, delimiter: str) -> list[str]:
     if '"' not in line:
         return line.split(delimiter)
     try:
-        cells = next(csv.reader([line], delimiter=delimiter), list[str]())
+        reader = csv.reader([line, ""], delimiter=delimiter)
+        cells = next(reader, list[str]())
     except csv.Error:  # a cell that is too long, or a carriage return within the line
+        return []
+    if reader.line_num > 1:  # an open quotation mark: the cell goes on in the next line
         return []
     return [] if len(line) > _MAX_CELL and max(map(len, cells)) > _MAX_CELL else cells
 
@@ -73,7 +81,7 @@ def read_table(
             f"the column {missing[0]!r} is missing" if number else "the file is empty",
             path=path,
             line=number or None,
-            fix=f"Name the columns in the first line: {', '.join(required)} are required.",
+            fix=f"Name the columns in the first line. Required: {', '.join(required)}.",
         )
 
     # Spreadsheets leave unnamed columns at the end.
