@@ -64,6 +64,7 @@ def canonical_curie(text: str) -> str | None:
     >>> canonical_curie("PMID:17554300") is None
     True
     """
+    text = text.strip()
     prefix, _, local = text.partition(":")
     if local.isalnum() and prefix in _CANONICAL_PREFIXES:
         return text  # the most frequent case
@@ -71,8 +72,9 @@ def canonical_curie(text: str) -> str | None:
         prefix, local = _split_iri(text)
     if _PREFIXES.get(prefix) != prefix:
         prefix = _find_prefix(prefix)
+    local = local.strip()
     # Text with spaces is a sentence with a colon. Lone surrogates, which JSON can contain, cannot be stored.
-    return f"{prefix}:{local}" if prefix and len(local.split()) == 1 and local.isprintable() else None
+    return f"{prefix}:{local}" if prefix and local and " " not in local and local.isprintable() else None
 
 
 def _split_iri(iri: str) -> tuple[str, str]:
