@@ -42,7 +42,7 @@ _RECORDS = {
     "PharmacologicalActionSet": "PharmacologicalAction",
 }
 """{root of a file: the elements that are its records}."""
-_FILES = re.compile(r"(?:desc|supp|pa)\d{4}\w*\.xml(?:\.gz)?")
+_FILES = re.compile(r"(?:desc|supp|pa)\d{4}\w*\.(?:xml|xml\.gz|gz)")
 
 # (tree prefix, type); the first prefix that any of a descriptor's tree numbers has is used. C23.888 are signs and
 # symptoms, the rest of C23 pathological processes, which are diseases if they are elsewhere in C as well.

@@ -45,9 +45,9 @@ def _find_name(head: bytes) -> str:
 def _read_records(source: Source) -> Iterator[Record]:
     found = False
     for kind, line, tags in _split_stanzas(source):
-        found = found or kind == "[Term]"
         if kind != "[Term]":
             continue
+        found = True
         record = _read_term(source, line, tags)
         if record is not None:
             yield record
@@ -129,7 +129,7 @@ def _add_synonym(source: Source, record: Record, number: int, value: str, defaul
                 scope=_SCOPES[after[1] or default],
             )
             return
-    source.reject("a synonym that is not quoted", line=number)
+    source.reject("a synonym that cannot be read", line=number)
 
 
 def _add_xref(source: Source, record: Record, value: str) -> None:

@@ -12,7 +12,7 @@ from imapeval.graph.readers.base import Format, reject_large_entities
 from imapeval.graph.readers.parsing import obo_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from imapeval.graph.readers.base import Record, Source
@@ -47,12 +47,7 @@ def _find_name(head: bytes) -> str:
 
 def _read_records(source: Source) -> Iterator[Record]:
     classes, blanks = _read_triples(source)
-    # {(class, property, value): the axiom that annotates this statement}
-    axioms = {
-        (axiom.parts["annotatedSource"], axiom.parts["annotatedProperty"], axiom.parts.get("annotatedTarget")): axiom
-        for axiom in blanks.values()
-        if "annotatedSource" in axiom.parts and "annotatedProperty" in axiom.parts
-    }
+    axioms = _merge_axioms(blanks.values())
     for iri, statements in classes.items():
         if any(name == "deprecated" and value == "true" for name, value, _ in statements):
             source.skipped["obsolete terms"] += 1
@@ -80,6 +75,19 @@ def _read_records(source: Source) -> Iterator[Record]:
 
 
 _NO_AXIOM = _BlankNode()
+
+
+def _merge_axioms(blanks: Iterable[_BlankNode]) -> dict[tuple[str, str, str | None], _BlankNode]:
+    """Return {(class, property, value): the annotations of this statement}; each may be in an axiom of its own."""
+    axioms: dict[tuple[str, str, str | None], _BlankNode] = {}
+    for axiom in blanks:
+        parts = axiom.parts
+        if "annotatedSource" in parts and "annotatedProperty" in parts:
+            key = parts["annotatedSource"], parts["annotatedProperty"], parts.get("annotatedTarget")
+            merged = axioms.setdefault(key, _BlankNode())
+            merged.parts |= parts
+            merged.sources += axiom.sources
+    return axioms
 
 
 def _is_equivalent(axiom: _BlankNode) -> bool:

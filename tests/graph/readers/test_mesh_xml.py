@@ -214,3 +214,8 @@ def test_a_blank_id_is_none(tmp_path: Path, file: str, ui: str, blank: str) -> N
     path = Path(shutil.copy(SAMPLE / file, tmp_path))
     path.write_text(path.read_text().replace(f"UI>{ui}<", f"UI>{blank}<"))
     assert "MESH:" not in {one for record in read(path) for one in (record.id, *record.parents)}
+
+
+def test_a_folder_with_compressed_files_as_nlm_names_them(tmp_path: Path) -> None:
+    (tmp_path / "desc2026.gz").write_bytes(gzip.compress((SAMPLE / "desc2026.xml").read_bytes()))
+    assert FORMAT.recognise(tmp_path, b"")

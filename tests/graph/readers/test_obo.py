@@ -126,7 +126,7 @@ def test_only_bad_lines_are_left_out(tmp_path: Path) -> None:
     assert [(record.id, record.label) for record in records] == [("DOID:1", "one"), ("DOID:2", "two")]
     assert source.problems.places == {
         "a line without a tag and value": ["x.obo line 9"],
-        "a synonym that is not quoted": ["x.obo line 7"],
+        "a synonym that cannot be read": ["x.obo line 7"],
         "a second label in English": ["x.obo line 8"],
         "a term without an id": ["x.obo line 11"],
     }

@@ -131,3 +131,16 @@ def test_nested_entities_are_rejected(tmp_path: Path) -> None:
     path.write_text(ONTOLOGY.format(HEART).replace("]>", ' <!ENTITY a "&obo;&obo;">]>', 1), encoding="utf-8")
     with pytest.raises(InputError, match=r"x\.owl.*'a'"):
         list(FORMAT.read(Source(path, "x")))
+
+
+@pytest.mark.usefixtures("extra")
+def test_all_axioms_about_one_statement_count(tmp_path: Path) -> None:
+    # HEART has an axiom for the type of LV and one for the source of MESH:D006352.
+    later = "".join(
+        f"""<owl:Axiom><owl:annotatedSource rdf:resource="&obo;UBERON_0002084"/>
+        <owl:annotatedProperty rdf:resource="http://www.geneontology.org/formats/oboInOwl#{name}"/>
+        <owl:annotatedTarget>{value}</owl:annotatedTarget><oio:hasDbXref>X:1</oio:hasDbXref></owl:Axiom>"""
+        for name, value in (("hasExactSynonym", "LV"), ("hasDbXref", "MESH:D006352"))
+    )
+    expected = read(tmp_path / "x.owl", ONTOLOGY.format(HEART))[0]
+    assert read(tmp_path / "x.owl", ONTOLOGY.format(HEART + later))[0] == expected
