@@ -12,6 +12,9 @@ from imapeval.errors import UsageError
 if TYPE_CHECKING:
     from imapeval.evaluation.pipeline import LlmSettings
 
+MODEL_SPECS = "openai:NAME, vllm:NAME or local:NAME"
+"""What --llm takes: our providers, named here because importing the registry would slow --help."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmOptions:
@@ -19,9 +22,7 @@ class LlmOptions:
 
     llm: Annotated[
         str | None,
-        typer.Option(
-            metavar="SPEC", help="Read the texts with a language model: openai:NAME, vllm:NAME or local:NAME."
-        ),
+        typer.Option(metavar="SPEC", help=f"Read the texts with a language model: {MODEL_SPECS}."),
     ] = None
     base_url: Annotated[
         str | None, typer.Option(metavar="URL", help="Address of an OpenAI-compatible server for --llm.")

@@ -1,4 +1,5 @@
 import asyncio
+import re
 import sys
 import time
 from importlib import metadata
@@ -6,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from imapeval.cli.llm_options import MODEL_SPECS
 from imapeval.errors import ResourceError, UsageError
 from imapeval.llm import registry
 from imapeval.llm.middleware.cache import CachedModel
@@ -29,6 +31,11 @@ def test_a_name_may_contain_colons():
 @pytest.mark.parametrize("provider", registry.PROVIDERS)
 def test_our_providers_can_be_imported(provider):
     assert callable(registry._registered()[provider].load())
+
+
+def test_the_help_of_llm_names_our_providers():
+    named = set(re.findall(r"(\w+):NAME", MODEL_SPECS))
+    assert named == set(registry.PROVIDERS), "enter it in MODEL_SPECS (cli/llm_options.py)"
 
 
 @pytest.mark.parametrize("provider", ["local", "vllm"])

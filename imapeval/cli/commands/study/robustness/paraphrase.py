@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from imapeval.cli.interrupt import Interrupted, run_until_interrupted
-from imapeval.cli.llm_options import LlmOptions
+from imapeval.cli.llm_options import MODEL_SPECS, LlmOptions
 from imapeval.cli.options import (
     DataArgument,
     DataOptions,
@@ -27,9 +27,7 @@ from imapeval.types import Failure
 def paraphrase(
     data: DataArgument,
     *,
-    llm: Annotated[
-        str, typer.Option(metavar="SPEC", help="The language model that rewords: openai:NAME, vllm:NAME or local:NAME.")
-    ],
+    llm: Annotated[str, typer.Option(metavar="SPEC", help=f"The language model that rewords: {MODEL_SPECS}.")],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File to write.  [default: <data stem>-reworded.jsonl]")
     ] = None,
@@ -50,7 +48,7 @@ def paraphrase(
 
     settings = replace(llm_options, llm=llm).make_settings(relating=False)
     if settings is None:
-        raise UsageError("--llm is empty. Give openai:NAME, vllm:NAME or local:NAME.")
+        raise UsageError(f"--llm is empty. Give {MODEL_SPECS}.")
     samples = data_options.read(data)
     path = require_new_file(out or Path(f"{make_file_stem(data)}-reworded.jsonl"))
     ledger = open_ledger(settings)

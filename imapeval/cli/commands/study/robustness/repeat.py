@@ -9,7 +9,7 @@ import typer
 
 from imapeval.cli.dry_run import print_dry_run
 from imapeval.cli.interrupt import Interrupted, run_until_interrupted
-from imapeval.cli.llm_options import LlmOptions
+from imapeval.cli.llm_options import MODEL_SPECS, LlmOptions
 from imapeval.cli.options import (
     DataArgument,
     DataOptions,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def repeat(
     data: DataArgument,
     *,
-    llm: Annotated[str, typer.Option(metavar="SPEC", help="The language model: openai:NAME, vllm:NAME or local:NAME.")],
+    llm: Annotated[str, typer.Option(metavar="SPEC", help=f"The language model: {MODEL_SPECS}.")],
     votes: Annotated[
         int,
         typer.Option(
@@ -79,7 +79,7 @@ def repeat(
     check_ranges(thresholds, {metric.name: metric.range for metric in chosen}, option="--threshold")
     settings = replace(llm_options, llm=llm, votes=votes).make_settings(judging=True)
     if settings is None:
-        raise UsageError("--llm is empty. Give openai:NAME, vllm:NAME or local:NAME.")
+        raise UsageError(f"--llm is empty. Give {MODEL_SPECS}.")
     samples = data_options.read(data)
     if settings.relations and not any("imap" in metric.requires for metric in chosen):
         settings = replace(settings, relations=False)
