@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast, get_args
 
-from imapeval.errors import UsageError
+from imapeval.errors import ResourceError, UsageError
 from imapeval.graph.index.cache_cleanup import remove_stale_indexes
 from imapeval.graph.model import Concept, ConceptType, Name, NameKind, Scope
 from imapeval.graph.store.database import GRAPH_FILE
@@ -38,9 +38,12 @@ def from_networkx(graph: nx.DiGraph[str], path: Path) -> WriteReport:
             before are removed.
 
     Raises:
-        UsageError: An attribute has an invalid value; the message names the node or edge.
+        UsageError: The graph is undirected, or a node or an attribute has an invalid value; the message names the node
+            or edge.
         ResourceError: The folder cannot be written.
     """
+    if not graph.is_directed():
+        raise UsageError("the networkx graph is undirected. Give a DiGraph with edges from the child to the parent.")
     above: dict[str, dict[str, list[str]]] = {"is-a": {}, "part-of": {}}
     for child, parent, kind in cast("Iterable[tuple[str, str, Any]]", graph.edges(data="kind", default="is-a")):
         if kind not in above:
@@ -49,14 +52,19 @@ def from_networkx(graph: nx.DiGraph[str], path: Path) -> WriteReport:
     concepts: list[Concept] = []
     names: list[tuple[str, Name]] = []
     marked: dict[bool, list[str]] = {True: [], False: []}
-    for node, attributes in cast("Iterable[tuple[str, dict[str, Any]]]", graph.nodes(data=True)):
+    for node, attributes in cast("Iterable[tuple[object, dict[str, Any]]]", graph.nodes(data=True)):
+        if not isinstance(node, str):
+            raise UsageError(f"the node {node!r} is not a text. Use ids such as 'DOID:255'.")
+        for key in ("names", "aliases"):
+            if not isinstance(attributes.get(key, ()), (list, tuple)):
+                raise UsageError(f"the node {node!r} has the {key} {attributes[key]!r}. Give a list.")
         kind = attributes.get("type", "other")
         if kind not in get_args(ConceptType):
             raise UsageError(f"the node {node!r} has the type {kind!r}. Use one of {', '.join(get_args(ConceptType))}.")
         concepts.append(
             Concept(
                 node,
-                str(attributes.get("label", node)),
+                str(attributes.get("label") or node),
                 kind,
                 tuple(above["is-a"].get(node, ())),
                 tuple(above["part-of"].get(node, ())),
@@ -66,7 +74,10 @@ def from_networkx(graph: nx.DiGraph[str], path: Path) -> WriteReport:
         names += ((node, _make_name(node, name)) for name in attributes.get("names", ()))
         if "general" in attributes:
             marked[bool(attributes["general"])].append(node)
-    path.mkdir(parents=True, exist_ok=True)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ResourceError(f"the folder {path} cannot be made ({error.strerror}). Choose another one.") from error
     written = write_graph(
         path / GRAPH_FILE,
         concepts,
@@ -83,12 +94,13 @@ def from_networkx(graph: nx.DiGraph[str], path: Path) -> WriteReport:
 def _make_name(node: str, value: object) -> Name:
     if isinstance(value, str):
         return Name(value, "zh" if has_chinese(value) else "en", "synonym", "networkx")
+    fix = "Give a text, or (text, lang, kind, source, scope)."
     try:
         name = Name(*cast("Sequence[Any]", value))
     except TypeError:
-        raise UsageError(
-            f"the node {node!r} has the name {value!r}. Give a text, or (text, lang, kind, source, scope)."
-        ) from None
+        raise UsageError(f"the node {node!r} has the name {value!r}. {fix}") from None
+    if not all(isinstance(part, str) for part in cast("Sequence[object]", value)):
+        raise UsageError(f"the node {node!r} has the name {value!r}. {fix}")
     for field, allowed in _ALLOWED.items():
         if getattr(name, field) not in allowed:
             raise UsageError(f"the node {node!r} has the name {value!r}: {field} is one of {', '.join(allowed)}.")

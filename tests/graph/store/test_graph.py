@@ -550,3 +550,29 @@ def test_punctuation_is_not_a_name(tmp_path):
 def test_a_lone_surrogate_is_not_found(graph):
     assert graph.lookup("asthma \udc00") == ()
     assert "\ud800" not in graph
+
+
+@pytest.mark.parametrize(
+    ("node", "attributes"),
+    [
+        (1, {}),
+        ("a", {"names": None}),
+        ("a", {"names": "flu"}),
+        ("a", {"names": [[3, "en", "name", "s"]]}),
+        ("a", {"aliases": "B:1"}),
+    ],
+)
+def test_bad_nodes_of_networkx_are_rejected(tmp_path: Path, node: Any, attributes: dict[str, Any]) -> None:
+    network: nx.DiGraph[Any] = nx.DiGraph()
+    network.add_node(node, **attributes)
+    with pytest.raises(UsageError, match=repr(node)):
+        from_networkx(network, tmp_path / "x")
+
+
+def test_an_undirected_graph_and_a_path_of_a_file_are_rejected(tmp_path: Path) -> None:
+    undirected: Any = nx.Graph([("a", "b")])
+    with pytest.raises(UsageError, match="DiGraph"):
+        from_networkx(undirected, tmp_path / "x")
+    (tmp_path / "file").touch()
+    with pytest.raises(ResourceError, match="file"):
+        from_networkx(nx.DiGraph([("a", "b")]), tmp_path / "file")
