@@ -99,8 +99,9 @@ class Link:
             "index": the concept itself; its name is the nearest one and close enough (misspellings, variants);
             "treatment": a treatment with the concept, which is a drug or a class of drugs;
             "kind": an unnamed kind of the concept, whose name is the head of the value or precedes narrowing brackets.
-        score: Confidence in 0..1: 1 for names, the re-ranked similarity for "index", for the head
-            of a value the share of its characters that the name covers.
+        score: Confidence in 0..1: 1 for a value that is a name, a little less if words were removed from it; for
+            "index" the similarity of a misspelling, else the probability (`Candidate.score`); for the head of a value
+            the share of its characters that the name covers.
         runner_up: The next best concept's id and score, or None.
     """
 

@@ -174,7 +174,7 @@ class Linker:
         return ()
 
     def _link_narrower(self, norm: str) -> tuple[Link, ...]:
-        return _make_links([(concept, norm, _CORE_SCORE) for concept in self.graph.lookup_narrower(norm)], "kind")
+        return _make_links(self.graph.lookup_narrower(norm), norm, _CORE_SCORE, "kind")
 
     def _link_treatments(self, norm: str) -> tuple[Link, ...]:
         for agent in phrases.find_treatment_agents(norm):
@@ -192,7 +192,7 @@ class Linker:
     def _name_links(self, norm: str, how: LinkKind, score: float, kind: ConceptType | None = None) -> tuple[Link, ...]:
         """Return the links to the concepts with a name, of the given type if any."""
         concepts = self._lookup(norm, types=None if kind is None else (kind,))
-        return _make_links([(concept, norm, score) for concept in concepts], how)
+        return _make_links(concepts, norm, score, how)
 
     def _get_finder(self) -> CandidateFinder:
         with self._lock:
@@ -250,7 +250,7 @@ class Linker:
                 continue
             concepts = [c for c in self._lookup(head, types=_HEAD_TYPES) if not self.graph.is_general(c)]
             if concepts and not self._is_stopped(head) and self._is_modifier(modifier):
-                return _make_links([(concept, head, len(head) / len(norm)) for concept in concepts], "kind")
+                return _make_links(concepts, head, len(head) / len(norm), "kind")
         return ()
 
     def _is_modifier(self, modifier: str) -> bool:
@@ -289,10 +289,10 @@ class _Vocabulary:
         return isinstance(word, str) and self.modifier_count(word) is not None
 
 
-def _make_links(hits: Sequence[tuple[str, str, float]], how: LinkKind) -> tuple[Link, ...]:
-    """Make links from (concept, name, score), best first; each has the best other concept as its runner-up."""
-    scored = [(concept, round(score, 3)) for concept, _, score in hits]
+def _make_links(concepts: Sequence[str], name: str, score: float, how: LinkKind) -> tuple[Link, ...]:
+    """Make the links of a value to the concepts with a name, best first; the runner-up is the best other one."""
+    score = round(score, 3)
     return tuple(
-        Link(concept, name, how, round(score, 3), next((other for other in scored if other[0] != concept), None))
-        for concept, name, score in hits
+        Link(concept, name, how, score, next(((other, score) for other in concepts if other != concept), None))
+        for concept in concepts
     )
