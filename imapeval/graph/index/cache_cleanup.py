@@ -29,7 +29,7 @@ class CachedIndex:
     Attributes:
         kind: "n-grams" for an n-gram index, "names" for an index of vectors.
         graph: The first 16 characters of the hash of the graph it was made from.
-        encoder: Identity of the encoder; "" for n-grams.
+        encoder: Identity of the encoder as in the file's name, with "_" for ":", "#" and the like; "" for n-grams.
         bytes: Its size on disk.
         paths: Its files and folders; those that end in ".part" belong to a build that was stopped.
     """

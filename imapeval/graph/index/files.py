@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 FORMAT = 2
 """Version of the two files; an index of another version is rejected."""
 
-HOW_TO_FIX = "Rebuild it with: python kg/build_index.py (in a checkout), or NameIndex.build(graph, encoder, path)."
+HOW_TO_BUILD = "To build it: imapeval kg index DIR for your own graph, python kg/build_index.py for the shipped one."
+HOW_TO_FIX = f"Delete it and the .json file beside it; it is rebuilt when needed. {HOW_TO_BUILD}"
 
 _HASHED_BYTES = 1 << 20
 """Bytes hashed at each end of the file: hashing 2 GB would take seconds at every opening."""

@@ -13,7 +13,7 @@ import numpy as np
 from imapeval._resources import cache_folder
 from imapeval.errors import ResourceError
 from imapeval.graph.index.build import build_index
-from imapeval.graph.index.files import FORMAT, HOW_TO_FIX, IndexDescription, open_index, read_description
+from imapeval.graph.index.files import FORMAT, HOW_TO_BUILD, HOW_TO_FIX, IndexDescription, open_index, read_description
 from imapeval.graph.index.preprocessing import centre
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ INDEX_FILE = "names.faiss"
 class NameIndex:
     """Finds the names nearest to a vector, and subtracts the mean of all names from vectors.
 
-    Row r of the index is the name with row id r + 1 of `Graph.all_names`. May be shared between threads.
+    Row r of the index holds the name whose row id in `Graph.all_names` is r + 1. May be shared between threads.
 
     Attributes:
         encoder: Encoder of the names, which queries must use as well.
@@ -64,7 +64,7 @@ class NameIndex:
         """
         description = read_description(path)
         if description is None:
-            raise ResourceError(f"there is no name index at {path}. {HOW_TO_FIX}")
+            raise ResourceError(f"there is no name index at {path}. {HOW_TO_BUILD}")
         if not _was_made_from(description, graph, encoder):
             raise ResourceError(
                 f"the name index {path} does not match: it was made from the graph {description.graph[:12]} with the "
@@ -139,12 +139,13 @@ class NameIndex:
             k: Number of names; fewer if the graph has fewer.
 
         Returns:
-            Two arrays of shape (n, k). Similarities are cosines; with compressed vectors they are off by some
-            hundredths. The row id is 0 if nothing is found.
+            Two arrays of shape (n, k), or as many columns as the graph has names. Similarities are cosines; with
+            compressed vectors they are off by some hundredths. The row id is 0 if nothing is found.
         """
-        if not len(vectors):
-            return np.zeros((0, k), dtype=np.int64), np.zeros((0, k), dtype=np.float32)
-        scores, rows = self._index.search(np.ascontiguousarray(vectors, dtype=np.float32), min(k, len(self)))
+        shape = len(vectors), min(k, len(self))
+        if not all(shape):
+            return np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.float32)
+        scores, rows = self._index.search(np.ascontiguousarray(vectors, dtype=np.float32), shape[1])
         return rows + 1, scores
 
 

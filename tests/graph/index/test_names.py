@@ -196,3 +196,10 @@ def test_vectors_are_never_reconstructed():
     # `reconstruct_n`, and `reconstruct` after `make_direct_map`. Names are encoded anew instead.
     sources = Path(imapeval.__file__).parent.rglob("*.py")
     assert not [path for path in sources if "reconstruct" in path.read_text(encoding="utf-8")]
+
+
+def test_a_graph_without_names_gives_no_neighbours(encoder, tmp_path):
+    write_graph(tmp_path / "graph.sqlite", [], [])
+    with Graph.open(tmp_path / "graph.sqlite") as graph:
+        index = NameIndex.build(graph, encoder, tmp_path / "names.faiss")
+    assert index.search(np.ones((2, 512), dtype=np.float32), 5)[0].shape == (2, 0)
