@@ -63,10 +63,11 @@ def choose_recipe(names: int, dimension: int, *, max_bytes: int | None) -> Recip
     Raises:
         UsageError: The smallest index exceeds the limit.
     """
-    recipes = [_make_exact(names, dimension)] if names < _MIN_NAMES_FOR_CELLS else []
-    if names >= _MIN_NAMES_FOR_CELLS:
-        recipes.append(_make_cells(names, dimension))
-        recipes += [_make_compressed(names, dimension, *how) for how in _COMPRESSED if how[0] < dimension]
+    if names < _MIN_NAMES_FOR_CELLS:
+        recipes = [_make_exact(names, dimension)]
+    else:
+        compressed = [_make_compressed(names, dimension, *how) for how in _COMPRESSED if how[0] < dimension]
+        recipes = [_make_cells(names, dimension), *compressed]
     for recipe in recipes:
         if max_bytes is None or recipe.size <= max_bytes:
             return recipe
@@ -109,7 +110,7 @@ TARGET_RECALL = 0.96
 """Recall to be reached: .95 plus two standard errors, so that other queries reach .95 as well."""
 
 _PROBE_COUNTS = (1, *sorted(step << power for step in (2, 3) for power in range(20)))
-"""Integers of cells that are tried: 1, 2, 3, 4, 6, 8, 12, ..."""
+"""Numbers of cells that are tried: 1, 2, 3, 4, 6, 8, 12, ..."""
 
 _MIN_GAIN = 0.003
 """If a step gains less recall than this, compression limits it."""
@@ -119,7 +120,7 @@ _TIE_MARGIN = 1e-5
 
 
 class ExactNeighbours:
-    """The similarities of the K rows nearest to each query, by exact search over rows added in batches.
+    """The similarities of the `NEIGHBOURS` rows nearest to each query, by exact search over rows added in batches.
 
     Args:
         queries: Shape (queries, dimension), centred.
@@ -138,7 +139,7 @@ class ExactNeighbours:
 
     @property
     def least(self) -> Floats32:
-        """The similarity of the K-th nearest row to each query."""
+        """The similarity of the farthest of these rows to each query."""
         return self._best[:, 0]
 
 
