@@ -113,6 +113,22 @@ _TOPIC_BEFORE = re.compile(
     rf"(?:(?!如何|怎|为[什何]|可以|预防|防止|方法|原因|引起|导致|减少|[{NEGATING_CHARACTERS}免宜有吗，。；、:：]).){{1,12}}?"
     rf"(?=(?:应[该当]?|需要?|要|必须|尽量|最好|注意)*+(?:饮食禁忌|远离|慎用|(?!别(?![吃喝用服做碰]))[{NEGATING_CHARACTERS}]))"
 )
+# "These are not signs of a stroke", "who does not need a scan", "not red flags".
+_DENYING = re.compile(
+    r"(?:not (?=(?:caused|causes|due|red flags|reasons?|signs?|symptoms?)\b)"
+    r"|(?:these|those|the following|who|which \w+|(?:patients|people)(?: who)?|what|when"
+    r"|you(?=.* (?:if|when|following)\b)[^,.]{0,20}?)"
+    r" (?:(?:do|does|is|are|will)(?: not|n['’]t)|won['’]t) )"
+    r"(?!(?:all|always|everyone|just|normal|only|recommended|safe)\b)[^,.]{1,60}",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(r"(?:if|in case|unless)\s[^,]+|(?:如果|如(?!何)|若|一旦)[^，,]+", re.IGNORECASE)
+# A condition that its list completes: "if you have any of these".
+_INCOMPLETE = re.compile(
+    r"\b(?:any|are|develop|experience|following|had|has|have|if|is|notice|of|see|there|these|when|with|you)$"
+    r"|(?:有|出现|以下\S*|下列\S*|如下\S*|情况|症状|表现)$",
+    re.IGNORECASE,
+)
 _FINAL_DO = re.compile(r"\sdo$|做$", re.IGNORECASE)
 _VERBAL = re.compile(r"(?:not|n['’]?t)(?: to)? do$", re.IGNORECASE)
 _LISTING_VERB = re.compile(r"\s(?:are|include)\s|包括|[是有]")
@@ -185,7 +201,8 @@ def find_list_governor(text: str, lang: Lang) -> str:
     if _CONTRAINDICATIONS.fullmatch(text):
         return "禁用于" if lang == "zh" else "contraindicated in"
     governor = find_label_governor(text, lang) or _find_governor_of_all(text, lang)
-    return governor or _find_governor_of_all(_strip_topic(text, lang), lang)
+    governor = governor or _find_governor_of_all(_strip_topic(text, lang), lang)
+    return governor or (UNTRUE[lang] if _DENYING.fullmatch(text) else "")
 
 
 def _find_governor_of_all(text: str, lang: Lang) -> str:
@@ -272,7 +289,8 @@ def _find_heading(
         governor = find_list_governor(last.text, lang)
         if not governor and below.inline and (not colon or _DANGLING.search(last.text)) and is_negated(last.text):
             governor = last.text  # "There is no evidence of 1) a fracture 2) an infection"
-        named = names_case(sentence.text, lang)
+        stated = _CONDITION.fullmatch(sentence.text) and not _INCOMPLETE.search(sentence.text)
+        named = names_case(sentence.text, lang) or bool(stated)
         if governed and colon and (named or is_category(sentence.text)):
             return None, None, None  # "Avoid:", and below it "Drinks: 1) coffee 2) tea"
         if named:

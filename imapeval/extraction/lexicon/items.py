@@ -53,7 +53,9 @@ _MEASURE = re.compile(
 )
 _LEVEL_OR_NUMBER = re.compile(
     r"(?:(?:is|slightly|markedly|mildly|often|usually|very) )*"
-    r"(?:(?:ab)?normal|decreased|elevated|high|increased|low|negative|positive|raised|reduced)|(?:轻度|明显|显著)?(?:[偏较增升][高大]|[偏较降减][低少]|正常|异常|[阳阴]性|增多|[高低])"
+    r"(?:(?:ab)?normal|acute|benign|better|chronic|(?:un)?common|decreased|elevated|harmless|high|(?:in)?effective|increased|left"
+    r"|(?:un)?likely|low|malignant|mild|moderate|negative|positive|raised|rare|reduced|right|severe|worse)"
+    r"|(?:轻度|明显|显著)?(?:[偏较增升][高大]|[偏较降减][低少]|正常|异常|[阳阴]性|增多|[高低])|[轻中重]度|[常少]见|罕见|[良恶]性|加重|减轻|[左右]侧"
     r"|[<>≤≥~约]?\s*\d[\d.,]*(?:\s*[-–—~～至到]\s*\d[\d.,]*)?",
     re.IGNORECASE,
 )

@@ -58,6 +58,13 @@ _OR: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(r",? or (?:else |rather )?", re.IGNORECASE),
     "zh": re.compile(r"，?还是(?!.{0,20}(?:怎|什么|为何|如何|吗))|[和与跟](?=[^，,]{1,20}(?:哪[一个种项样类科]|谁))"),
 }
+# "Can I swim and fly", "does he have fever, a cough or a rash", "which of heat, ice and massage helps".
+_LIST_QUESTION = re.compile(
+    r"(?:^|(?<=, ))(?:which (?:one )?of|can|could|may|should|is|are|do|does|will|has|have) "
+    r"(?!.*, (?:can|should|is|are|do|does|will) ).*"
+)
+_LISTED = re.compile(r",? (?:and|or) |, ")
+_CIRCUMSTANCE = re.compile(r"\s(?:after|before|during|for|if|on|until|when|while|with)\s", re.IGNORECASE)
 _PREDICATE = re.compile(r"^.*(?:可以|能够?|会|应该?|必须|需要?|要)(?=.)", re.DOTALL)
 """What precedes the predicate of a Chinese statement, up to the last word that affirms it."""
 _COMMA = re.compile("[,，]")
@@ -170,7 +177,8 @@ class QuestionContent:
         predicate = _PREDICATE.sub("", piece.text)
         if any(asked.endswith(predicate) for asked in self._asked):
             return False
-        asked = (parse_phrase(question).tokens for _, question in self._polar_questions)
+        # "You can swim" answers "can I swim after surgery on my left eye".
+        asked = (parse_phrase(_CIRCUMSTANCE.split(question)[0]).tokens for _, question in self._polar_questions)
         return not any(len(phrase.tokens & tokens) >= _RESTATED_SHARE * len(tokens) > 0 for tokens in asked)
 
     @cached_property
@@ -187,8 +195,11 @@ class QuestionContent:
     @cached_property
     def _choices(self) -> list[tuple[str, str]]:
         """For each choice that the question offers, a word of either alternative that the other one lacks."""
-        texts = [piece.text.lower() for piece in self._questions]
-        pairs = (_tell_apart(*both, self._lang) for text in texts for both in pairwise(_OR[self._lang].split(text)))
+        parts = [_OR[self._lang].split(piece.text.lower()) for piece in self._questions]
+        if self._lang == "en":
+            found = (_LIST_QUESTION.search(piece.text.lower()) for piece in self._questions)
+            parts += [_LISTED.split(question[0]) for question in found if question]
+        pairs = (_tell_apart(*both, self._lang) for part in parts for both in pairwise(part))
         return [pair for pair in pairs if pair]
 
     @cached_property

@@ -22,6 +22,22 @@ TEXTS = [
     ("Do not do the following:\n- take aspirin\n- smoke", "en", ["Do not take aspirin", "Do not smoke"]),
     ("You should not:\n* drive\n\nYou can:\n* walk", "en", ["not drive", "can", "walk"]),
     ("Don'ts:\n- smoke", "en", ["do not smoke"]),
+    # Headings that deny.
+    ("These are not signs of a stroke:\n- headache\n- fever", "en", ["not headache", "not fever"]),
+    ("Who does not need a scan\n- children\n\nNot red flags:\n- fever", "en", ["not children", "not fever"]),
+    (
+        "You do not need urgent care if you have any of the following:\n- numbness",
+        "en",
+        ["not numbness"],
+    ),
+    ("You do not need antibiotics:\n- rest helps", "en", ["do not need antibiotics", "rest helps"]),
+    # A condition above its list.
+    (
+        "- If the child is under 2:\n  - amoxicillin\n- If you have:\n  - fever",
+        "en",
+        ["amoxicillin (If the child is under 2)", "fever"],
+    ),
+    ("如果疼痛加重：\n- 去医院", "zh", ["去医院（如果疼痛加重）"]),
     ("Contraindications:\n- pregnancy", "en", ["contraindicated in pregnancy"]),
     ("If you have reflux, avoid the following foods:\n- coffee", "en", ["avoid coffee"]),
     (

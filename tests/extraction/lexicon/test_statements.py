@@ -90,6 +90,14 @@ ENGLISH = {
     "Adults and children: 500 mg.": ["Adults 500 mg", "children 500 mg"],
     "Sodium: 135–145, ferritin: low.": ["Sodium 135–145", "ferritin low"],
     "Usual dose: 500 mg.": ["500 mg"],
+    "Mitral stenosis: mild. Gout: likely. Kidney: left.": ["Mitral stenosis mild", "Gout likely", "Kidney left"],
+    # A unit of one letter ends a sentence, an initial does not.
+    "The sodium is 120 mmol/L. Give 2 L. Avoid tea. J. Smith": [
+        "The sodium is 120 mmol/L",
+        "Give 2 L",
+        "Avoid tea",
+        "J. Smith",
+    ],
     "You can't. The drug is toxic.": ["can't", "The drug is toxic"],
     "They don't: a cold is viral.": ["don't", "a cold is viral"],
     "You can't: smoke, drink.": ["can't smoke", "can't drink"],
