@@ -1,10 +1,10 @@
-"""Find names of the graph in running text: longest match, left to right, with positions."""
+"""Finds names of the graph in running text: longest match, left to right, with positions."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from imapeval.text.language import has_chinese
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 _MAX_WORDS_EN = 8  # 99.9% of the names in answers are shorter
 _MAX_CHARACTERS_ZH = 20
 _WORD = re.compile(r"[A-Za-z0-9À-ÖØ-öø-ÿα-ω]+(?:[.'’][A-Za-z0-9]+)*[+%]?")
-# A name never extends across a comma, a bracket or the end of a sentence.
-_STRETCH = re.compile(r"(?:[^,;:!?()\[\]\n.]|\.(?=\S))+")
+# A name never extends across a comma or the end of a sentence or line. A bracket ends English names only: in Chinese an
+# abbreviation in brackets may belong to the name, as "Hp" in "幽门螺杆菌(Hp)感染".
+_BREAKS = ",;:!?，；：！？。、\n\r"
+_STRETCH = re.compile(rf"(?:[^.()\[\]（）［］【】{re.escape(_BREAKS)}]|\.(?=\S))+")
 _LATIN = re.compile(r"[A-Za-z0-9]")
 
 
@@ -84,12 +86,16 @@ class MentionScanner:
     def _scan_chinese(self, text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
         chinese, english = self._graph.mention_table("zh"), self._graph.mention_table("en")
         letters, places = _fold(text)
+        # "β" is four letters: a name begins and ends with a whole character of the text.
+        whole = [True, *(one != other for one, other in pairwise(places)), True]
         start = 0
         while start < len(letters):
             for end in range(min(len(letters), start + _MAX_CHARACTERS_ZH), start + 1, -1):
                 key = letters[start:end]
                 concepts = chinese.get(key) or english.get(key)
-                if concepts and not _cuts_word(text, places[start]) and not _cuts_word(text, places[end - 1] + 1):
+                if not concepts or not whole[start] or not whole[end]:
+                    continue
+                if not _cuts_word(text, places[start]) and not _cuts_word(text, places[end - 1] + 1):
                     yield places[start], places[end - 1] + 1, concepts
                     start = end
                     break
@@ -98,18 +104,30 @@ class MentionScanner:
 
 
 def _fold(text: str) -> tuple[str, list[int]]:
-    """Return the letters and digits of a Chinese text in normal form, and the position of each in the text.
+    """Return a Chinese text in normal form, with a line end at each break, and the position of each character in it.
 
-    Character by character, because normalising every window would take twenty times as long. For names without English
-    plurals, which Chinese texts do not have, the result equals that of `normalise`.
+    Character by character, because normalising every window would take twenty times as long. English plurals,
+    possessives and British spellings stay as they are, unlike with `normalise`.
     """
     letters: list[str] = []
     places: list[int] = []
+    gap = False
     for place, char in enumerate(text):
-        for letter in unicodedata.normalize("NFKC", char).casefold():
-            if letter.isalnum() or letter in "+%":
-                letters.append(letter)
-                places.append(place)
+        if char in _BREAKS:
+            form = "\n"
+        elif char == "." and text[max(0, place - 1) : place].isdigit() and text[place + 1 : place + 2].isdigit():
+            form = "."
+        else:
+            form = normalise(char)
+        if not form:
+            gap = True
+            continue
+        if gap and letters and not has_chinese(letters[-1] + form):
+            letters.append(" ")
+            places.append(place - 1)
+        gap = False
+        letters += form
+        places += [place] * len(form)
     return "".join(letters), places
 
 
