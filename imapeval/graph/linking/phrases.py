@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from imapeval.graph.model import ConceptType
 
 _LATIN = re.compile(r"[a-z][a-z0-9+-]*")
-_LISTING = re.compile(r"^[^\d]*[、,，;；/]\s*[^\d\s]")
+_LISTING = re.compile(r"^[^\d]*/\s*[^\d\s]|[、,，;；]\s*[^\d\s]")
 
 MAX_WORDS = 6
 """Maximum number of words of an English noun phrase; longer values are clauses."""
@@ -75,7 +75,9 @@ _PREPOSITION = re.compile(
 )
 _DOSE = re.compile(
     r" ?(?<!\d)\d++(?:\.\d+)? ?"
-    r"(?:mcg|mg|g|kg|ml|iu|unit|%|tablet|capsule|pill|drop|time|微克|毫克|克|毫升|单位|片|粒|滴|次).*$"
+    r"(?:(?:mcg|mg|g(?:ram)?|kg|ml|iu|unit|tablet|capsule|pill|drop|time)s?(?![a-z])"
+    r"|%|微克|毫克|克|毫升|单位|片|粒|滴|次).*$",
+    re.IGNORECASE,
 )
 _QUALIFIERS = re.compile(
     r"(?:急性|慢性|亚急性|严重|重度|中度|轻度|轻微|早期|中期|晚期|反复|复发性?|持续性?|间歇性?|阵发性?|原发性?|继发性?|先天性?|遗传性?"
@@ -143,7 +145,9 @@ def is_enumeration(value: str) -> bool:
     >>> [is_enumeration(text) for text in ("肺炎、哮喘", "asthma, pneumonia", "asthma, stage IV")]
     [True, True, False]
     """
-    return _LISTING.search(find_stages(value)[1]) is not None
+    rest = find_stages(value)[1]
+    dose = _DOSE.search(rest)  # "500 mg, three times a day" is one thing
+    return _LISTING.search(rest[: dose.start()] if dose else rest) is not None
 
 
 def strip_light_words(norm: str) -> Iterator[tuple[str, ConceptType | None]]:
