@@ -7,8 +7,8 @@
 An environment is made with the versions of `.ci/frameworks/NAME.txt` and kept in the cache (IMAPEVAL_CI_CACHE, by
 default ~/.cache/imapeval-ci) until that file or pyproject.toml changes. What imapeval itself requires is installed
 once, in the versions of `.ci/constraints.txt`, and seen by all of them; what one needs in another version, it has
-itself. To renew a file: remove it, run this with --freeze NAME. promptfoo is a program of npm, which is installed
-beside it; without npm its tests skip.
+itself. To write or renew a file, run this with --freeze NAME; it takes minutes. promptfoo is a program of npm, which is
+installed beside it; without npm its tests skip.
 """
 
 from __future__ import annotations

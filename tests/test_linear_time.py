@@ -703,7 +703,7 @@ def test_every_reader_of_files(name: str):
 
 PARSING = re.compile(
     r"\b(?:json\.loads|parse_json|raw_decode|model_validate_json|csv\.(?:Dict)?[Rr]eader|tomllib\.loads?|iterparse"
-    r"|ParserCreate|fromstring|literal_eval)\("
+    r"|ParserCreate|fromstring|literal_eval|source\.lines)\("
 )
 """Calls that read a text in some format."""
 
