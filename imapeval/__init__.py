@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from imapeval.llm.prices import Price
     from imapeval.llm.protocol import Completion, Message, Model, Request, Usage
     from imapeval.llm.providers.scripted import ScriptedModel
-    from imapeval.metrics.base import BatchMetric, Case, Example, Metric, MetricResources, option
+    from imapeval.metrics.base import BatchMetric, Case, Example, Metric, MetricResources, fixed, option
     from imapeval.metrics.judges.base import Judge
     from imapeval.metrics.judges.client import JudgeRequest, make_template
     from imapeval.metrics.judges.custom import load_geval
@@ -46,7 +46,7 @@ _PUBLIC = {
     "imapeval.types": ("Failure", "Imap", "Match", "Outcome", "Pair", "Relation", "Sample", "Score", "Turn"),
     "imapeval.evaluation.samples": ("read",),
     "imapeval.evaluation.runs": ("Run",),
-    "imapeval.metrics.base": ("BatchMetric", "Case", "Example", "Metric", "MetricResources", "option"),
+    "imapeval.metrics.base": ("BatchMetric", "Case", "Example", "Metric", "MetricResources", "fixed", "option"),
     "imapeval.metrics.judges.base": ("Judge",),
     "imapeval.metrics.judges.client": ("JudgeRequest", "make_template"),
     "imapeval.metrics.judges.custom": ("load_geval",),
@@ -105,6 +105,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "Usage",
     "UsageError",
     "__version__",
+    "fixed",
     "load_geval",
     "make_template",
     "option",

@@ -86,6 +86,7 @@ def test_what_is_public() -> None:
         "Usage",
         "UsageError",
         "__version__",
+        "fixed",
         "load_geval",
         "make_template",
         "option",
@@ -328,5 +329,6 @@ def test_the_example_of_an_ontology(tmp_path: Path) -> None:
     source = Source(file, "mine")
     form = example("ontology")["FORMAT"]
     assert form.recognise(file, b"")
+    assert form.recognise(file.with_name("mine.codes.gz"), b"")
     assert [(record.id, record.parents) for record in form.read(source)] == [("NEW:1", []), ("NEW:2", ["NEW:1"])]
     assert source.problems.places == {"1 cells, not 3": ["mine.codes line 3"]}
