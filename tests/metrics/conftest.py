@@ -1,6 +1,6 @@
 """The table of edge cases, docs/edge-cases.md, which the tests of the metrics keep true.
 
-`IMAPEVAL_WRITE_TABLES=1 python -m pytest tests/metrics -k edge_cases` writes the rows anew.
+`IMAPEVAL_WRITE_TABLES=1 pytest tests/metrics tests/test_golden.py -k "edge_cases or golden"` writes both tables anew.
 
 Tests that need torch carry the mark `neural` and import it inside functions, so that they skip where it is absent:
 `pip install 'imapeval[neural]'`, as CI does.

@@ -47,7 +47,7 @@ def test_each_credit_is_listed():
                 continue
             if not any(re.search(rf"\b{re.escape(name)}\b", entry) and f" {year}," in entry for entry in entries):
                 missing.append(f"{path.relative_to(ROOT)}: {name} {year}")
-    assert not missing, "\n".join(missing)
+    assert not missing, "enter in docs/references.md:\n" + "\n".join(missing)
 
 
 @pytest.mark.parametrize("entry", read_entries())
@@ -62,4 +62,6 @@ def test_the_page_s_sources_are_listed():
     listed = LIST.read_text(encoding="utf-8").lower()
     for source in {*SOURCES.values(), *(coefficient.source for coefficient in all_coefficients().values())}:
         for name, year in CREDIT.findall(source):
-            assert re.search(rf"{re.escape(name.lower())}[^\n]* {year},", listed), source
+            assert re.search(rf"{re.escape(name.lower())}[^\n]* {year},", listed), (
+                f"enter in docs/references.md: {source}"
+            )

@@ -33,8 +33,7 @@ under fewer systems often order them all alike, so that an interval would have n
 scores of whole systems has, with five of them, no two-sided p below 2^-4."""
 
 CoefficientName: TypeAlias = str
-"""One of `correlation.coefficients.all_coefficients`: spearman, kendall_tau_b, kendall_tau_c, pearson,
-pairwise_accuracy, soft_pairwise_accuracy, pairs_in_order, mediqa_eval, and those of other packages.
+"""One of `correlation.coefficients.all_coefficients`.
 
 `pairwise_accuracy` is Deutsch, Foster and Freitag 2023 (with tie calibration), `soft_pairwise_accuracy` Thompson,
 Mathur, Deutsch and Khayrallah 2024 (system level only)."""

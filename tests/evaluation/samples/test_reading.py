@@ -325,7 +325,7 @@ def test_a_rating_of_blanks_is_none(tmp_path: Path):
 
 
 def test_every_loader_is_in_the_list_of_names():
-    assert tuple(LOADERS) == LOADER_NAMES
+    assert tuple(LOADERS) == LOADER_NAMES, "enter it in LOADER_NAMES (evaluation/loader_names.py)"
 
 
 def test_unknown_loader(tmp_path: Path):
