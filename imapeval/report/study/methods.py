@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from imapeval.report.formatting import COEFFICIENTS, LEVELS, UNITS, pluralize
 from imapeval.study.agreement.measure import describe_left_out, find_title
 from imapeval.study.correlation.coefficients import all_coefficients
-from imapeval.study.correlation.pair_counting import PairwiseAccuracy
+from imapeval.study.correlation.pair_coefficients import PairwiseAccuracy
 from imapeval.study.correlation.product_moment import Spearman
 from imapeval.study.intervals.coverage import describe_level_coverage, describe_open_ends
 

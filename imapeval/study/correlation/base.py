@@ -4,8 +4,8 @@ Every coefficient of this package is a sum over rows, or over pairs of rows, div
 
     together / sqrt(x spread * y spread)
 
-They differ in what they sum (`product_moment`, `pair_counting`). The influence of a row on a coefficient follows from
-the derivatives of the sums by the row's weight.
+They differ in what they sum (`product_moment`, `pair_coefficients`). The influence of a row on a coefficient follows
+from the derivatives of the sums by the row's weight.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from imapeval._optional import check_offered, name_entry_point
 from imapeval.errors import ResourceError, UsageError
 from imapeval.redaction import get_logger
 from imapeval.study.correlation.base import MIN_ROWS, Coefficient, InfluencedCoefficient
-from imapeval.study.correlation.pair_counting import KendallTauB, KendallTauC, PairsInOrder, PairwiseAccuracy
+from imapeval.study.correlation.pair_coefficients import KendallTauB, KendallTauC, PairsInOrder, PairwiseAccuracy
 from imapeval.study.correlation.product_moment import Pearson, Spearman
 from imapeval.study.correlation.soft_pairwise_accuracy import SoftPairwiseAccuracy
 

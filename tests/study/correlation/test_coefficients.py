@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from importlib import metadata
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -52,7 +53,7 @@ NAMES = [*ORACLES, "pairwise_accuracy"]
 
 
 def split_into_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("pair_counting", "product_moment"):
+    for module in ("pair_coefficients", "product_moment"):
         monkeypatch.setattr(f"imapeval.study.correlation.{module}.MAX_CELLS", 200)
 
 
@@ -335,6 +336,11 @@ def test_what_is_no_coefficient_leaves_the_others(offer, caplog: pytest.LogCaptu
     assert "theirs = their_package:Theirs" in caplog.text
     with pytest.raises(UsageError, match="'mean_product'"):
         find_coefficient("mean_product")
+
+
+def test_the_docs_describe_every_coefficient():
+    page = (Path(__file__).parents[3] / "docs" / "study.md").read_text(encoding="utf-8")
+    assert [name for name in all_coefficients() if f"`{name}`" not in page] == []
 
 
 def test_a_name_that_is_taken(offer):
