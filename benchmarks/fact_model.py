@@ -1,10 +1,11 @@
 """Test the small model that ships with imapeval: `python benchmarks/fact_model.py`.
 
 Prints recall and precision by relation, and the average precision of telling facts that agree from others, on facts
-that the model was not trained on: every sixth line of `relation_items.jsonl`, and `answer_items.jsonl` (facts of whole
-answers); which relations are found between the single facts of `value_pairs.tsv`, with the model and without; and how
-often a right answer scores above a wrong one, also on the texts of `reworded_items.jsonl`: a right answer in other
-words, and one in the reference's words that reverses most facts.
+that the model was not trained on: every sixth line of `relation_items.jsonl`, `set_items.jsonl`, and
+`answer_items.jsonl` (facts of whole answers); which relations are found between the single facts of `value_pairs.tsv`
+and `everyday_pairs.tsv` (hardly a word in common), with the model and without; and how often a right answer scores
+above a wrong one, also on the texts of `reworded_items.jsonl`: a right answer in other words, and one in the
+reference's words that reverses most facts.
 """
 
 from __future__ import annotations
@@ -45,14 +46,16 @@ def main() -> None:
     """Test."""
     lines = ITEMS.with_name("relation_items.jsonl").read_text(encoding="utf-8").splitlines()
     report_sets("relation_items.jsonl, held out", lines[HELD_OUT - 1 :: HELD_OUT])
-    report_sets("answer_items.jsonl", ITEMS.with_name("answer_items.jsonl").read_text(encoding="utf-8").splitlines())
-    asyncio.run(report_pairs())
+    for name in ("set_items.jsonl", "answer_items.jsonl"):
+        report_sets(name, ITEMS.with_name(name).read_text(encoding="utf-8").splitlines())
+    for name in ("value_pairs.tsv", "everyday_pairs.tsv"):
+        asyncio.run(report_pairs(name))
     asyncio.run(report_texts())
 
 
-async def report_pairs() -> None:
+async def report_pairs(name: str) -> None:
     """Print which relations between single facts are found, with the model and without."""
-    with ITEMS.with_name("value_pairs.tsv").open(encoding="utf-8", newline="") as file:
+    with ITEMS.with_name(name).open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     imaps = [Imap((), (), _make_pairs([row["reference"]]), _make_pairs([row["response"]])) for row in rows]
     langs = [_read_lang(row["lang"]) for row in rows]
@@ -62,7 +65,7 @@ async def report_pairs() -> None:
     for label, facts in (("with the model", open_fact_model()), ("without", None)):
         matched = await HybridMatcher(graph, encoder, index, facts).match(imaps, langs=langs)
         found = [matches[0].relation.value for matches in matched if isinstance(matches, tuple)]
-        report_relations(f"value_pairs.tsv, {label}", wanted, np.array(list(map(RELATIONS.index, found))))
+        report_relations(f"{name}, {label}", wanted, np.array(list(map(RELATIONS.index, found))))
 
 
 def _read_lang(text: str) -> Lang:
