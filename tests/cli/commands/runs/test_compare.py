@@ -1,5 +1,6 @@
 import csv
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def test_compare_for_people(imapeval: Command, run: Path):
     assert "good is better than bad by" in done.stdout
     assert "bad lost most" not in done.stdout
     assert "good gained most against bad on:" in done.stdout
-    assert "bad, bad2: The response has 0 of" in done.stdout
+    assert re.search(r"bad, bad\d: The response has 0 of", done.stdout)
     assert done.stdout.count("I have had a headache") == 5
 
 
