@@ -43,7 +43,7 @@ _BRACKETS = str.maketrans(dict.fromkeys('()[]{}<>"“”‘「」『』【】《
 _STATED = re.compile(
     r"(?:answer|option|choice|choose|pick|select|go with)\s*(?:choice|option|letter)?\s*"
     r"(?:is|are|would be|should be|must be|:|=|-)*\s*(?:therefore|thus|(?:most )?[a-z]{2,12}ly|option|choice)?"
-    r"\s*[:=]?\s*(?P<english>LABELS)(?!-?\w|['’])"
+    r"\s*[:=]?\s*(?P<english>LABELS)(?!\w|(?-i:-[a-z\d])|['’])"
     r"|(?:答案|选项|选择|应选|故选|选|答)\s*(?:应该|应当|应)?\s*(?:是|为|选)?\s*[:：]?\s*(?P<chinese>LABELS)(?![A-Za-z0-9])"
     r"|(?:r[ée]ponses?|choix|propositions?|choisi(?:s|rais?)|opte(?:rais?)? pour)\s*"
     r"(?:(?:correct|exact|just|final|bonn)es?\s*)?(?:(?:est|sont|serait|:|=)\s*){0,3}"
@@ -151,6 +151,10 @@ def _join_names(text: str, texts: Mapping[str, str], pattern: str) -> tuple[str,
         plain = _MARKUP.sub(" ", normalise_unicode(option, "NFKC")).translate(_BRACKETS)
         written = " ".join(plain.split())
         options[label] = option
+        # "B-aspirin" is a label and its option's text; "B-cell lymphoma" may be the text of another option.
+        if written:
+            own = rf"(?<![\w'’])({re.escape(label)})-(?={re.escape(written)}(?!\w))"
+            text = re.sub(own, r"\1. ", text, flags=re.IGNORECASE)
         begins = name.match(written)
         if begins and _fold_case(begins[1]) != _fold_case(label):
             options[label] = joined = f"{begins[1]}_{written[begins.end() :]}"
@@ -164,8 +168,8 @@ def _find_leading(text: str, pattern: str, known: Mapping[str, str]) -> Choice |
     several = re.match(listed, text, re.IGNORECASE)
     if several:
         return _choose_several(several["all"], pattern, known)
-    # "B - Aspirin" begins with a label, "B-cell lymphoma" does not.
-    begins = re.match(rf"(?P<label>{pattern})\s*(?:$|[.:,;)。：，；、!]|-(?!\w))", text, re.IGNORECASE)
+    # "B - Aspirin" and "B-Aspirin" begin with a label, "B-cell lymphoma" does not.
+    begins = re.match(rf"(?P<label>{pattern})\s*(?:$|[.:,;)。：，；、!]|(?-i:-(?![a-z\d])))", text, re.IGNORECASE)
     if begins is None:
         return None
     label = known[_fold_case(begins["label"])]

@@ -161,6 +161,7 @@ def test_turkish_letters_are_an_i(answer: str):
         ("The answer is (D) E. coli.", "D"),
         ("B. B-cell lymphoma", "B"),
         ("D - because it is frequent", "D"),
+        ("E-C. difficile", "E"),
         ("D-", "D"),
     ],
 )
@@ -172,6 +173,21 @@ def test_options_that_begin_like_a_label(answer: str, label: str):
 def test_options_that_repeat_their_label():
     texts = {"A": "A. Aspirin", "B": "B. Heparin"}
     assert read_choice("B. Heparin because it is safe", "AB", texts=texts).label == "B"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "B-Aspirin",
+        "The answer is B-Aspirin.",
+        "B-aspirin",
+        "I would choose B-aspirin because it is safe",
+        "B-阿司匹林",
+        "The answer is B-阿司匹林",
+    ],
+)
+def test_a_hyphen_after_a_label(answer: str):
+    assert read_choice(answer, "ABC", texts={"A": "Paracetamol", "B": "Aspirin", "C": "E-cell"}).label == "B"
 
 
 @pytest.mark.parametrize("answer", ["A-fib", "The answer is B-cell lymphoma."])
