@@ -82,6 +82,17 @@ def test_absent_options_leave_the_labels_of_the_others(record: dict[str, Any]):
     assert [find_gold(given, labels, options) for given in (1, 2, "C", "y")] == [set(), {"C"}, {"C"}, {"C"}]
 
 
+@pytest.mark.parametrize("labels", [("F", "T"), ("F", "G", "H", "J"), ("B", "C", "D")])
+def test_labels_that_do_not_begin_with_a_lack_no_options(labels: tuple[str, ...]):
+    assert [find_gold(place, labels, ()) for place in range(len(labels))] == [{label} for label in labels]
+
+
+def test_numbers_in_columns_named_by_letters_are_no_options():
+    assert find_options({"A": 0.1, "B": 0.9}) == ((), ())
+    assert find_options({"A": 1, "B": "none"}) == (("A", "B"), ("1", "none"))
+    assert find_options({"op1": 1, "op2": 2}) == (("A", "B"), ("1", "2"))
+
+
 def test_gold_in_lists_nested_deep():
     given: Any = "A"
     for _ in range(5000):

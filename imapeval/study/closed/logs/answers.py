@@ -104,7 +104,9 @@ def find_options(record: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str,
             return _label(items, None)
     for names in _SINGLE:
         texts = [text if _is_text(text := record.get(name)) else None for name in names]
-        if sum(text is not None for text in texts) > 1:
+        # Numbers alone in columns A, B and so on may be anything, such as likelihoods.
+        worded = len(names[0]) > 1 or any(isinstance(text, str) for text in texts)
+        if worded and sum(text is not None for text in texts) > 1:
             return _label(texts, None)
     return (), ()
 
@@ -158,7 +160,8 @@ def find_by_place(place: int | None, labels: Sequence[str]) -> frozenset[str]:
     if place is None or place < 0:
         return frozenset()
     named = name_options(len(_LETTERS))
-    lettered = set(labels) <= set(named) and list(labels) == sorted(labels)
+    # Letters that do not begin with A, such as F and T, are not A to Z with some absent.
+    lettered = labels[:1] == named[:1] and set(labels) <= set(named) and list(labels) == sorted(labels)
     return frozenset((named if lettered else labels)[place : place + 1]) & frozenset(labels)
 
 
