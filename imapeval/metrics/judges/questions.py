@@ -64,6 +64,9 @@ _MARKS = re.escape(string.punctuation + "，。、；：？！“”‘’（）
 _PUNCTUATION = re.compile(rf"(?<!\d)[{_MARKS}]|[{_MARKS}](?!\d)|,(?=\d{{3}}(?!\d))")
 """What is removed. Between digits, only the comma of thousands: "2.5", "2-3" and "120/80" stay."""
 
+_DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d{1,2}(?!\d))")
+"""The comma of "2,5" in French; the one of "1,000" has three digits after it."""
+
 _HAN = re.compile(f"([{HAN}])")
 
 _NO_REFERENCE_QUESTIONS = Failure(
@@ -79,6 +82,7 @@ class QuestEval(MultiStepJudge):
     """QuestEval by a language model, 0..1; parts `precision`, `recall` and `questions` (number, of both texts)."""
 
     name = "questeval:llm"
+    revision = "2"
     summary = "QuestEval, 0..1: questions on both texts"
     formula = (
         "(recall + precision) / 2; recall is the mean, over questions that a language model makes of the reference and "
@@ -113,6 +117,7 @@ class QAFactEval(MultiStepJudge):
     """
 
     name = "qafacteval:llm"
+    revision = "2"
     summary = "QAFactEval, 0..1: questions on the response"
     formula = (
         "mean of (rating - 1) / 4 over questions that a language model makes of the response and answers from the "
@@ -169,7 +174,7 @@ def measure_f1(expected: str, given: str) -> float:
 
 
 def _split(text: str) -> list[str]:
-    plain = _ARTICLES.sub(" ", _PUNCTUATION.sub("", text.lower()))
+    plain = _ARTICLES.sub(" ", _PUNCTUATION.sub("", _DECIMAL_COMMA.sub(".", text.lower())))
     return _HAN.sub(r" \1 ", plain).split()
 
 
