@@ -203,7 +203,8 @@ def _read_object(record: Any, file: SourceFile, options: ReadOptions) -> Iterato
         yield from _read_list([record], file, options)
         return
     record = cast("dict[str, Any]", record)
-    if "question" in record or "response" in record:
+    is_answer = "response" in record and ("question" in record or "turns" in record)
+    if is_answer and not _is_list_of_objects(record["response"]):
         yield Row(1, 1, record, unit="record")  # one answer, whose lists are its contexts and the like
         return
     lists = {name: value for name, value in record.items() if _is_list_of_objects(value)}
