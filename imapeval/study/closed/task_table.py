@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, cast
 
@@ -162,9 +163,14 @@ def _read_pair(row: Row, task: Task) -> tuple[Any, Any]:
 
 
 def _name_labels(value: Any, kind: Kind) -> Any:
-    """Return labels as text: JSON and Parquet, unlike CSV, may have numbers and booleans."""
+    """Return labels as text: JSON, also in a cell of CSV, and Parquet may have numbers and booleans."""
     if kind not in ("labels", "multilabel", "ranking"):
         return value
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return value  # `parse_answer` says what is wrong
     if isinstance(value, list):
         return [_name_labels(one, kind) if isinstance(one, (int, float)) else one for one in cast("list[Any]", value)]
     return write_number(value) if isinstance(value, (int, float)) and not is_missing(value) else value

@@ -140,6 +140,15 @@ def test_numbers_are_labels_in_every_format(tmp_path: Path, kind: str):
     assert (list(right), list(given)) == (["2"], ["1"])
 
 
+@pytest.mark.parametrize("kind", ["ranking", "multilabel"])
+def test_numbers_are_labels_in_a_list_in_a_cell(tmp_path: Path, kind: str):
+    path = tmp_path / "t.csv"
+    path.write_text(f'task,kind,id,gold,predicted\nt,{kind},1,[1],"[1, 2]"\nt,{kind},2,[2],"[""b"", 1.0]"\n')
+    (run,), _ = read_task_table([path])
+    found = [tuple(map(sorted, run.answers[item])) for item in "12"]
+    assert found == [(["1"], ["1", "2"]), (["2"], ["1", "b"])]
+
+
 def test_whole_numbers_with_a_point_are_the_right_labels(tmp_path: Path):
     """pandas writes 1.0 in a column of whole numbers with gaps."""
     path = tmp_path / "t.csv"
