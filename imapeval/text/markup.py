@@ -132,7 +132,7 @@ class EditedText:
         return origin + (place - self._starts[part]) * kept
 
     def end_in_original(self, place: int) -> int:
-        """Return the original position behind a character; for a replacement, the end of what it replaces."""
+        """Return the original position after a character; for a replacement, the end of what it replaces."""
         _, until, kept = self._origins[bisect_right(self._starts, place) - 1]
         return self.to_original(place) + 1 if kept else until
 

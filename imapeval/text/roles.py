@@ -18,10 +18,12 @@ _ACTION = (
     r"|suppress|weaken|worsen)"
 )
 _ACTION_ZH = "(?P<verb>保护|传染给?|传给|促进|刺激|改善|缓解|激活|加重|减弱|减少|降低|升高|抑制|影响|增[加强]|阻断)(?![剂素药者性症期的]|因子|作用)"
-# No name: "it lowers blood glucose" does not say what does.
-_NAMED = r"(?!(?:also|and|it|that|they|this|to|we|which|you|可以?|会|能|还|也|从?而)\b)"
-# No object: "sleep improves with exercise".
-_NO_PHRASE = r"(?!(?:after|as|at|by|due|during|for|from|if|in|on|over|to|until|when|while|with|within|without)\b)"
+# "It lowers blood glucose" and "slowly lowers it" do not name what does.
+_NAMED = r"(?!\w+ly \w+(?: |$))(?!(?:also|and|it|that|they|this|to|we|which|you|可以?|会|能|还|也|从?而)\b)"
+# "Sleep improves with exercise" and "pain increases quickly" have no object.
+_NO_PHRASE = (
+    r"(?!(?:after|as|at|by|due|during|for|from|if|in|on|over|to|until|when|while|with|within|without|\w+ly$)\b)"
+)
 _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(pattern, re.IGNORECASE))
     for kind, pattern in (
@@ -74,7 +76,10 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             rf"^{_NAMED}{_A}(?<!\bthe)(?<!\ba) (?:can |may |might |could |will )?{_ACTION}e?s? {_NO_PHRASE}{_B}$",
         ),
         ("action", rf"^{_FIRST_B} (?:is|are|was|were|be|been) {_ACTION}e?d by {_LAST_A}$"),
-        ("action", rf"^{_NAMED}{_A}(?:会|可以?|可能|能够?)?{_ACTION_ZH}(?!了?$){_B}$"),
+        (
+            "action",
+            rf"^{_NAMED}{_A}(?:会|可以?|可能|能够?)?{_ACTION_ZH}(?!(?:了|得?(?:很|非常)?(?:明显|显著|迅速|缓慢|较快))?$){_B}$",
+        ),
         ("action", rf"^{_FIRST_B}(?:会|可以?|可能|能够?)?被{_LAST_A}{_ACTION_ZH}$"),
     )
 )

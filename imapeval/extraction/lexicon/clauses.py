@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 # A sentence ends at a line break, at full-width or unambiguous ASCII punctuation, or at a full stop that is followed by
 # white space and does not belong to a list marker ("1.") or a common abbreviation.
 _SENTENCE_END = re.compile(
-    # The stop first, which is rare, and then what is before it.
-    r"\n+|[。！？；;!?…]+|\*\*+|\.(?:(?=\s+[A-Z])(?:(?<=\b[ap]\.m\.)|(?<=[/°][A-Za-z]\.)|(?<=\d[A-Za-z]\.)|(?<=\d\s[A-Za-z]\.))"
+    # The stop, which is rare, comes first: looking back at every character is slow.
+    r"\n+|[。！？；;!?…]+|\*\*+|\.(?:(?=\s+[A-Z])(?:(?<=\b[ap]\.m\.)(?!\s+[A-Z]\w*day\b)|(?<=[/°][A-Za-z]\.)|(?<=\d[A-Za-z]\.)|(?<=\d\s[A-Za-z]\.))"
     r"|(?<!(?<!['’])(?<!\b[Hh]epatitis )(?<!\b[Vv]itamin )(?<!\b[Ii]nfluenza )\b[A-Za-z]\.)(?<!\bDr\.)(?<!\bSt\.)(?<!\bProf\.)(?<!\bFig\.)"
     r"(?<!\bMr\.)(?<!\bMs\.)(?<!\bMrs\.)(?<!\bvs\.)(?<!\betc\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bNo\.(?=\s?\d))(?<!^\d\.)(?<!^\d\d\.)(?=\s|$|[A-Z]))",
     re.MULTILINE,

@@ -93,17 +93,20 @@ _BASIS = re.compile(
     r"|在.*(?:中|方面)",
     re.IGNORECASE | re.DOTALL,
 )
+# A label of what is right, below one of a myth.
+_TRUE = re.compile(r"facts?|truth|reality|事实|真相|正确(?:做法|说法)?", re.IGNORECASE)
 _PURPOSE = re.compile(
     r"为了|以便|以(?:进一步|更好地?|全面|及时|尽快)*(?:评估|确定|明确|确认|了解|查看|判断|观察|获[取得]|得到|确保|制定|监测)"
 )
 _SETTING = re.compile(r"(?<![先最然今此随前以])后|期间|(?<![以目之])前")
 _MAX_SETTING_CHARACTERS = 16
-# Before a colon: whom, which severity, time or rank the statements behind it are about.
+# Before a colon: whom, which severity, time or rank the statements after it are about.
 _PERSON = (
     r"adolescents?|adults?|athletes?|bab(?:y|ies)|boys?|child(?:ren)?|elderly|females?|girls?|infants?|kids?|m[ae]n|males?|mothers?"
     r"|neonates?|newborns?|patients|people|persons?|pregnan(?:cy|t)|seniors?|smokers?|teen(?:ager)?s?|toddlers?|wom[ae]n"
 )
 _SEVERITY = r"(?:mild(?:er)?|moderate(?:ly)?|severe(?:ly)?|acute(?:ly)?|chronic(?:ally)?)"
+_ILLNESS = r"(?:attacks?|cases?|disease|episodes?|forms?|illness|infections?|pain|phase|stage|symptoms?)"
 _NUMBERED = r"(?:day|week|month|trimester)s?"
 _TIME = (
     rf"(?:mornings?|midday|noon|afternoons?|evenings?|nights?|bedtime|{_NUMBERED} (?:\d{{1,2}}|one|two|three|four)"
@@ -112,7 +115,7 @@ _TIME = (
 )
 _CASE: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(
-        rf"(?:(?:in|for|at|if|the|with) ){{0,2}}(?:{_SEVERITY}(?: (?!{_PERSON})[\w-]+){{0,2}}|{_TIME}"
+        rf"(?:(?:in|for|at|if|the|with) ){{0,2}}(?:{_SEVERITY}(?: {_ILLNESS})?|{_TIME}"
         rf"|(?:[\w-]+ ){{0,2}}(?:{_PERSON})"
         r"(?: (?:over|under|with|without|who|aged|older|younger|taking|on) [\w -]{1,30})?)",
         re.IGNORECASE,
@@ -161,7 +164,7 @@ def introduces_list(item: Piece, text: str) -> bool:
 
 def is_frame(piece: Piece, text: str) -> bool:
     """Return whether an item says only what a statement is based on, or serves, without saying anything itself."""
-    if _PURPOSE.match(piece.text):
+    if _PURPOSE.match(piece.text) or (_COLON.match(text, piece.end) and _TRUE.fullmatch(piece.text)):
         return True
     return _COMMA.match(text, piece.end) is not None and _BASIS.fullmatch(piece.text) is not None
 

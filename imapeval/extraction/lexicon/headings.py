@@ -113,13 +113,14 @@ _TOPIC_BEFORE = re.compile(
     rf"(?:(?!如何|怎|为[什何]|可以|预防|防止|方法|原因|引起|导致|减少|[{NEGATING_CHARACTERS}免宜有吗，。；、:：]).){{1,12}}?"
     rf"(?=(?:应[该当]?|需要?|要|必须|尽量|最好|注意)*+(?:饮食禁忌|远离|慎用|(?!别(?![吃喝用服做碰]))[{NEGATING_CHARACTERS}]))"
 )
-# "These are not signs of a stroke", "who does not need a scan", "not red flags".
+# "These are not signs of a stroke", "who does not need a scan", "not red flags", but not "who do not eat meat".
 _DENYING = re.compile(
-    r"(?:not (?=(?:caused|causes|due|red flags|reasons?|signs?|symptoms?)\b)"
-    r"|(?:these|those|the following|who|which \w+|(?:patients|people)(?: who)?|what|when"
-    r"|you(?=.* (?:if|when|following)\b)[^,.]{0,20}?)"
-    r" (?:(?:do|does|is|are|will)(?: not|n['’]t)|won['’]t) )"
-    r"(?!(?:all|always|everyone|just|normal|only|recommended|safe)\b)[^,.]{1,60}",
+    r"(?!.*\b(?:dismiss|ignore|miss)\b)"
+    r"(?:(?:(?:these|those|the following|which \w+|what) (?:is|are)(?: not|n['’]t)|not) (?:an? )?"
+    r"(?=(?:caused?|causes|due|red flags?|reasons?|side effects?|signs?|symptoms?)\b)"
+    r"|(?:these|those|the following|who|which \w+|what|(?:patients|people)(?: who)?"
+    r"|you(?=[^,.]* (?:if you have|following)\b))"
+    r" (?:do|does)(?: not|n['’]t) (?=(?:cause|help|include|need|require)\b))[^,.]{1,70}",
     re.IGNORECASE,
 )
 _CONDITION = re.compile(r"(?:if|in case|unless)\s[^,]+|(?:如果|如(?!何)|若|一旦)[^，,]+", re.IGNORECASE)
@@ -330,7 +331,7 @@ def find_heading_before_colon(sentence: Piece, text: str, lang: Lang) -> Heading
             if find_governor(item.text) == item.text:
                 return Heading(item, governor)
             set_off = place == 0 or is_condition(items[place - 1].text) or _SETTING.search(items[place - 1].text)
-            if set_off and not _EXPLANATION.match(text, item.end):
+            if set_off and (governor == UNTRUE[lang] or not _EXPLANATION.match(text, item.end)):
                 return Heading(item, governor)
         elif 0 < place < _MAX_HEADING_ITEMS:
             # "Foods to avoid while breastfeeding" has a conjunction.

@@ -96,6 +96,13 @@ _OWN_SUBJECT = re.compile(
 )
 _SINGULAR = re.compile(r"(?:is|was|has|does|isn|wasn|hasn|doesn|needs)\b", re.IGNORECASE)
 _SUBORDINATE = re.compile(r"\b(?:because|if|so that|till|unless|until|when|while)\b", re.IGNORECASE)
+# "Statins are contraindicated in pregnancy and require tests": what is listed behind a preposition has no verb.
+_PREPOSITION_LAST = re.compile(r"\s(?:by|in|with)$")
+_NO_CASE = re.compile(
+    r"(?:after|as|before|by|during|for|in|until|when|with|requires?|needs?|increases?|causes?|carry|carries|interacts?)\b"
+    r"|.*\s(?:advised|being|followed|given|needed|preferred|recommended|required|used)\b|.*\sfor\s",
+    re.IGNORECASE,
+)
 # What nobody lists among findings that are missing, because its absence is a finding itself.
 _VITAL = re.compile(
     r"(?:眼?泪|尿液?|小便|大便|呼吸|脉搏|意识)$|\s*(?:wet (?:diapers?|nappy|nappies)|urine|tears|pulse)\b",
@@ -219,6 +226,8 @@ class _Scope:
             return False
         if self.introduced:
             return True
+        if _PREPOSITION_LAST.search(self.words) and _NO_CASE.match(text):
+            return False
         if self.affirming and item.example:
             return False
         if self.single and not item.example and (item.comma or (item.enumerated and len(text) > 1)):

@@ -20,7 +20,7 @@ from imapeval.extraction.lexicon.items import split_into_items
 from imapeval.extraction.lexicon.scope import apply_governors, is_clause
 from imapeval.extraction.lexicon.tables import read_table, split_tables
 from imapeval.text.language import HAN, has_chinese
-from imapeval.text.negation.governors import find_governor
+from imapeval.text.negation.governors import UNTRUE, find_governor
 from imapeval.text.negation.hazards import is_hazard
 from imapeval.text.negation.stance import NEGATING_CHARACTERS, is_negated
 from imapeval.text.phrases import is_condition
@@ -139,13 +139,18 @@ def read_items(sentence: Piece, text: str, lang: Lang) -> Iterator[Piece]:
 def _read_sentence(governed: GovernedSentence, text: str, lang: Lang) -> Iterator[Piece]:
     found = _join_clauses(list(split_into_items(governed, text, lang)), text, lang)
     condition, case = "", governed.case
+    untrue = UNTRUE[lang] in (governed.governor, governed.heading and governed.heading.governor)
     statements: list[Piece] = []
+    unused: Piece | None = None
     for piece in _complete_subjects(apply_governors(found, lang), text):
         in_place = piece.end - piece.start == len(piece.text)
         if in_place and is_frame(piece, text):
             continue
+        # A myth that denies something: what is true instead is not said.
+        if untrue and is_negated(piece.text.removeprefix(UNTRUE[lang])):
+            continue
         if in_place and text.startswith((":", "："), piece.end) and names_case(piece.text, lang):
-            case = piece.text
+            case, unused = piece.text, piece
             continue
         stated, main = _split_main_clause(piece.text)
         if main or is_condition(piece.text) or (in_place and is_setting(piece, text)):
@@ -165,6 +170,9 @@ def _read_sentence(governed: GovernedSentence, text: str, lang: Lang) -> Iterato
             stripped = _append_condition(stripped, _join_conditions(condition, case))
             condition = ""
         statements.append(stripped)
+        unused = None
+    if unused is not None:
+        statements.append(unused)  # "Pregnant women: yes", or "Mild:" above a paragraph
     if condition and statements:
         # "See a doctor, if it lasts": the condition comes last.
         statements[-1] = _append_condition(statements[-1], condition)
@@ -246,7 +254,7 @@ def _find_last_example(items: Sequence[Item], first: int, lang: Lang) -> int:
 
 
 def _join_conditions(first: str, second: str) -> str:
-    return ("，" if has_chinese(first + second) else ", ").join(filter(None, (first, second)))
+    return ("，" if has_chinese(second or first) else ", ").join(filter(None, (first, second)))
 
 
 def _append_condition(piece: Piece, condition: str) -> Piece:

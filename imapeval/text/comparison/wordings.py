@@ -339,6 +339,12 @@ def _have_same_roles(a: Phrase, b: Phrase) -> bool:
     """Return whether two phrases with the same words put the same thing second, if any."""
     if any(one.roles is None and other.roles and not other.roles.needs_words for one, other in ((a, b), (b, a))):
         return True
+    if a.roles and b.roles and a.roles.kind == b.roles.kind and not a.roles.needs_words:
+        # "Exercise lowers blood pressure in adults" is "in adults, exercise lowers blood pressure".
+        first, second, other_first, other_second = map(
+            find_content_words, (a.roles.first, a.roles.second, b.roles.first, b.roles.second)
+        )
+        return not (first & other_second and second & other_first)
     seconds = {phrase.roles and (phrase.roles.kind, find_content_words(phrase.roles.second)) for phrase in (a, b)}
     return len(seconds) == 1
 

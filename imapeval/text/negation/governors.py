@@ -43,7 +43,7 @@ _PREDICATE = re.compile(
 _DENIED_VERB = re.compile(
     r"^[^,;:()]{0,60}?\b(?:(?:cannot|(?:do|does|did|ca|could|should|must|may|might|wo|would|need)n['’]?t"
     r"|(?:do|does|did|can|could|should|must|may|might|will|would|need)(?: not| never)) (?!only)(?:\w+ly )?\w+(?:(?<= be) \w+ (?:by|during|for|in|to|with))?"
-    rf"|(?:(?:is|are|was|were)(?: \w+ly)? {_UNSUITABLE}|(?:should|must|(?:is|are|needs?|has|have) to) be avoided) (?:by|during|for|in|with)"
+    rf"|(?:(?:is|are|was|were)(?: \w+ly)? {_UNSUITABLE}|(?:should|must|(?:is|are|needs?|has|have) to) be avoided) (?:by|in|with)"
     r"|(?:is|are|was|were) (?:(?:very|highly|most) )?unlikely (?:to be|due to)"
     r"|(?:has|have|had)(?: not|n['’]?t| never)(?: been)?(?: \w+ed)?|(?:has|have|had|shows?|showed|reveals?|revealed) (?:no|neither)"
     r"|(?:is|are|was|were)(?: not|n['’]?t| never| no| neither)(?! only)(?: \w+(?= (?:for|in|by|with|during|to) ))?(?: (?:for|in|by|with|during|to))?"
@@ -152,9 +152,9 @@ def is_unsuitable(text: str) -> bool:
 
 
 UNTRUE: Mapping[Lang, str] = {"en": "not", "zh": "不是"}
-"""What a label such as "Myth" says of each thing behind it."""
+"""What a label such as "Myth" says of each thing after it."""
 
-# Labels that are a mere verdict on what is named behind them, and the words that say the same of each thing.
+# Labels that are a mere verdict on what is named after them, and the words that say the same of each thing.
 _LABELS: Mapping[Lang, tuple[tuple[str, re.Pattern[str]], ...]] = {
     "en": (
         ("no need for", re.compile(r"unnecessary|not (?:needed|necessary|required)", re.IGNORECASE)),
@@ -181,7 +181,7 @@ _LABELS: Mapping[Lang, tuple[tuple[str, re.Pattern[str]], ...]] = {
 
 
 def find_label_governor(text: str, lang: Lang) -> str:
-    """Return the words that deny each thing behind a label that is a mere verdict; "" for any other text.
+    """Return the words that deny each thing after a label that is a mere verdict; "" for any other text.
 
     >>> find_label_governor("Unsafe", "en"), find_label_governor("Absent", "en"), find_label_governor("阴性", "zh")
     ('avoid', 'no', '无')

@@ -30,6 +30,12 @@ TEXTS = [
         "en",
         ["not numbness"],
     ),
+    ("What won't wait:\n- chest pain", "en", ["What won't wait", "chest pain"]),
+    (
+        "Patients who do not tolerate metformin:\n- a sulfonylurea",
+        "en",
+        ["a sulfonylurea (Patients who do not tolerate metformin)"],
+    ),
     ("You do not need antibiotics:\n- rest helps", "en", ["do not need antibiotics", "rest helps"]),
     # A condition above its list.
     (

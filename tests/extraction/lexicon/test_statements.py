@@ -65,7 +65,16 @@ ENGLISH = {
     "Avoid:\n- Children: aspirin\n- Adults: alcohol": ["Avoid aspirin", "Avoid alcohol"],
     "At risk: children, adults.": ["At risk", "children", "adults"],
     # A label that calls what follows untrue.
-    "Myth: antibiotics help against flu. Fact: they do not.": ["not antibiotics help against flu", "Fact", "do not"],
+    "Myth: antibiotics help against flu. Fact: they do not.": ["not antibiotics help against flu", "do not"],
+    "Myth: You should not exercise. Myth: stopping early.": [],
+    # A case above a paragraph, and a name that is no case, are statements of their own.
+    "Mild:\nGive amoxicillin. Pregnant women: yes.": ["Mild", "Give amoxicillin", "Pregnant women"],
+    "Acute pancreatitis: raised lipase.": ["Acute pancreatitis", "raised lipase"],
+    "Statins are contraindicated in pregnancy and require tests.": [
+        "Statins are contraindicated in pregnancy",
+        "require tests",
+    ],
+    "Take it at 8 a.m. Monday and 9 p.m. Tuesday.": ["Take it at 8 a.m. Monday", "9 p.m. Tuesday"],
     "Common mistakes: scratching, hot baths.": ["not scratching", "not hot baths"],
     # A denial turned round, and one that applies to a list of cases.
     "Surgery is not needed, nor are antibiotics.": ["Surgery is not needed", "nor are antibiotics"],
