@@ -30,6 +30,15 @@ def spell_option(name: str) -> str:
     return name.strip("_").replace("_", "-")
 
 
+def find_typed(context: typer.Context) -> dict[str, str]:
+    """Return the options on the command line, not those from a file of options, by the names of their parameters."""
+    return {
+        parameter.name: parameter.opts[0]
+        for parameter in context.command.params
+        if (source := context.get_parameter_source(parameter.name or "")) and source.name == "COMMANDLINE"
+    }
+
+
 def expand_options(command: Callable[..., None]) -> Callable[..., None]:
     """Turn each parameter of a command that is a dataclass into one option per field of the dataclass.
 

@@ -7,7 +7,7 @@ import typer
 
 from imapeval.cli.closed_tables import print_closed
 from imapeval.cli.commands.study.inputs import SeedOption
-from imapeval.cli.options import JsonOption, choose_one, parse_names
+from imapeval.cli.options import JsonOption, choose_one, find_typed, parse_names
 from imapeval.cli.output import Column, echo, emit, emit_json, interval_column
 from imapeval.errors import UsageError
 
@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from imapeval.study.data.scales import RatingScale
 
 
+_OF_TABLE = ("--scores", "--task", "--positive", "--order", "--scale", "--metrics")
+_OF_LOGS = ("--metric", "--against", "--margin", "--open")
+_OF_OPEN = ("--open-item", "--open-metric", "--open-from")
+
+
 def closed(
+    context: typer.Context,
     files: Annotated[
         list[Path],
         typer.Argument(
@@ -119,21 +125,20 @@ def closed(
     sequence: a list of tags (B-DRUG, I-DRUG, O). ordinal: the right one of ordered labels, and a predicted number.
     grade: the right grade on a scale, and a predicted number.
     """
-    of_table = {"--scores": scores, "--task": task, "--positive": positive, "--order": order, "--scale": scale}
-    of_logs = {"--metric": metric, "--against": against, "--margin": margin, "--open": open_runs or None}
-    of_open = {"--open-item": open_item, "--open-metric": open_metric, "--open-from": open_from}
+    typed = find_typed(context)
     if (gold is None) != (predicted is None):
         raise UsageError("--gold and --predicted go together. Give both, or neither.")
     if gold is None or predicted is None:
-        _refuse({**of_table, "--metrics": metrics}, "a table with --gold and --predicted. Add these")
+        _refuse(typed, _OF_TABLE, "a table with --gold and --predicted. Add these")
         if not open_runs:
-            _refuse(of_open, "runs with answers in other words. Add one with --open")
+            _refuse(typed, _OF_OPEN, "runs with answers in other words. Add one with --open")
         from imapeval.study.closed.findings import analyse_closed_answers
         from imapeval.study.closed.outputs import read_outputs, sort_outputs
 
         sorted_files = sort_outputs(files, predictions=data is not None)
         if not sorted_files.logs:
-            _refuse(of_logs, "logs of multiple choice. Add such a log")
+            _refuse(typed, _OF_LOGS, "logs of multiple choice. Add such a log")
+            metric = against = margin = None
         outputs = read_outputs(sorted_files, data)
         opened = None
         if open_runs:
@@ -169,8 +174,8 @@ def closed(
         if page is not None:
             echo(f"page: {page}")
         return
-    _refuse({"--data": data}, "FILEs without right answers. Leave out --gold and --predicted")
-    _refuse({**of_logs, **of_open, "--html": page}, "logs. Leave out --gold and --predicted")
+    _refuse(typed, ("--data",), "FILEs without right answers. Leave out --gold and --predicted")
+    _refuse(typed, (*_OF_LOGS, *_OF_OPEN, "--html"), "logs. Leave out --gold and --predicted")
     from imapeval.study.closed.metrics.estimate import estimate_metrics
     from imapeval.study.closed.reading import TASKS, AnswerColumns, read_closed_answers
 
@@ -193,9 +198,12 @@ def closed(
     _print_metrics(estimates)
 
 
-def _refuse(options: "Mapping[str, object]", use: str) -> None:
-    """Raise a UsageError if one of the options is given; `use` says what they are for, and what to do for that."""
-    if given := [name for name, value in options.items() if value is not None]:
+def _refuse(typed: "Mapping[str, str]", options: "Sequence[str]", use: str) -> None:
+    """Raise a UsageError if one of the options is typed; `use` says what they are for, and what to do for that.
+
+    A file of options may give them, as those of another command or of another use of this one.
+    """
+    if given := [name for name in options if name in typed.values()]:
         raise UsageError(f"{given[0]} is for {use}, or leave out {given[0]}.")
 
 

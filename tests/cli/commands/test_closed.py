@@ -272,6 +272,16 @@ def test_options_of_the_other_use_are_refused(imapeval: Command, labels: Path):
     assert imapeval("closed", labels, labels, *COLUMNS).returncode == 2
 
 
+def test_options_of_the_other_use_may_be_in_the_configuration(imapeval: Command, labels: Path, tmp_path: Path):
+    (tmp_path / "imapeval.toml").write_text("margin = 0.05\ntask = 'labels'\nmetric = 'imapscore'\n")
+    done = imapeval("closed", labels, *COLUMNS)
+    assert done.returncode == 0, done.stderr
+    row = {"task": "t", "kind": "labels", "gold": "a", "predicted": "a"}
+    table = write_rows(tmp_path / "a.jsonl", [{**row, "id": n} for n in range(3)])
+    done = imapeval("closed", table)
+    assert done.returncode == 0, done.stderr
+
+
 def test_options_of_another_use_of_the_same_files_are_refused(imapeval: Command, tmp_path: Path):
     row = {"task": "t", "kind": "labels", "gold": "a", "predicted": "a"}
     table = write_rows(tmp_path / "a.jsonl", [{**row, "id": n} for n in range(3)])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.commands.study.inputs import AgainstOption, StudyOptions
-from imapeval.cli.options import JsonOption, choose_one, expand_options
+from imapeval.cli.options import JsonOption, choose_one, expand_options, find_typed
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
 from imapeval.errors import UsageError
 
@@ -85,11 +85,7 @@ def power(
 
     name = choose_one(coefficient, "--coefficient", ("spearman", "pearson"))
     grouping = choose_one(level, "--level", ("global", "within-system", "system"))
-    given = {
-        parameter.name: parameter.opts[0]
-        for parameter in context.command.params
-        if (source := context.get_parameter_source(parameter.name or "")) and source.name == "COMMANDLINE"
-    }
+    given = find_typed(context)
     if folders:
         if (r1, r2, r12) != (None, None, None):
             raise UsageError("give either runs or --r1, --r2 and --r12, not both.")
