@@ -267,7 +267,7 @@ class _HashingInserter:
 @contextmanager
 def _atomic_database(path: Path) -> Generator[sqlite3.Connection]:
     """Provide an empty database with all tables; when it is filled, create the indexes and move it into place."""
-    callers: OSError | None = None
+    callers: BrokenPipeError | None = None
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         os.close(handle)
@@ -284,8 +284,8 @@ def _atomic_database(path: Path) -> Generator[sqlite3.Connection]:
                 connection.execute("BEGIN")
                 try:
                     yield connection
-                except OSError as error:
-                    # Of `progress`, such as of a pipe that was closed: SQLite has errors of its own.
+                except BrokenPipeError as error:
+                    # Of `progress`, whose output was closed. Other errors may be of a full disk.
                     callers = error
                     raise
                 connection.execute("COMMIT")

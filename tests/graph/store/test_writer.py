@@ -1,3 +1,4 @@
+import errno
 from itertools import pairwise
 from pathlib import Path
 
@@ -6,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from imapeval.errors import ResourceError
 from imapeval.graph.model import Concept
 from imapeval.graph.store.cycles import cut_cycles, find_broad
 from imapeval.graph.store.writer import write_graph
@@ -20,6 +22,14 @@ def test_an_error_of_the_progress_is_not_the_files(tmp_path: Path) -> None:
     with pytest.raises(BrokenPipeError):
         write_graph(tmp_path / "graph.sqlite", [Concept("x:1", "Flu", "disease", ())], [], progress=fail)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_while_the_file_is_written_is_a_lack_of_resources(tmp_path: Path) -> None:
+    def fail(*_: int) -> None:  # as reading a record back from a temporary file may
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(ResourceError, match=r"graph\.sqlite"):
+        write_graph(tmp_path / "graph.sqlite", [Concept("x:1", "Flu", "disease", ())], [], progress=fail)
 
 
 def cut(edges: list[tuple[int, int]], nodes: int = 10) -> list[tuple[int, int]]:
