@@ -81,7 +81,7 @@ class _Reader:
 
     def __init__(self, path: Path, text: str) -> None:
         self._path = path
-        self._lines = text.splitlines()
+        self._lines = text.split("\n")
 
     def read_group(
         self, group: Any, content: Mapping[str, Any], shared: Mapping[str, _Value], *, table: str
@@ -106,7 +106,7 @@ class _Reader:
         for key, (value, _) in own.items():
             options = [options[key] for options in known if key in options]
             if not options:
-                raise self._error(f"no command{f' in [{table}]' if table else ''} has an option --{key}", key, table)
+                raise self._error(f"{f'[{table}]: ' if table else ''}no command has an option --{key}", key, table)
             if not any(_fits(option, value) for option in options):
                 raise self._kind_error(options[0], key, value, table)
         defaults: dict[str, Any] = {}

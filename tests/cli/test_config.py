@@ -89,6 +89,7 @@ WRITING = [
     [
         ("limit = 1\nmetrix = 'rouge1'\n", 2, "--metrix"),
         ("[score]\nlimit = 1\nresamples = 5\n", 3, "--resamples"),
+        ("# \u2028\nlimit = 1\nmetrix = 'rouge1'\n", 3, "--metrix"),  # Not a line's end in TOML.
         ("score = 1\n", 1, "--score"),
         ("[scroe]\nlimit = 1\n", 1, "--scroe"),
         ("strict = 1\n", 1, "strict is 1"),
