@@ -151,9 +151,9 @@ def score(
     if llm_options.dry_run:
         print_dry_run(samples, settings, metrics=chosen, imaps=imaps, kg=kg, encoder=encoder, json_output=json_output)
         return
-    pool = open_workers(engine, workers, gpu=device == "cuda")
     ledger = None if settings is None else open_ledger(settings)
     llm = None if settings is None else open_llm(settings, ledger=ledger)
+    pool = open_workers(engine, workers, gpu=device == "cuda")
     with show_indexing(quiet=json_output) as progress:
         open_parts = partial(
             open_pipeline,
