@@ -355,7 +355,9 @@ def check_ranges(thresholds: Iterable[Threshold], ranges: Mapping[str, Range], *
             span = " ".join(
                 ([] if low is None else [f"from {low:g}"]) + (["upwards"] if high is None else [f"to {high:g}"])
             )
-            raise UsageError(f"{option} {threshold.metric}={threshold.limit}: the range of the metric is {span}.")
+            raise UsageError(
+                f"{option} {threshold.metric}={threshold.limit}: the range of the metric is {span}. Give a limit in it."
+            )
 
 
 def check_thresholds(thresholds: Iterable[Threshold], rows: Sequence[SummaryRow], *, samples: int) -> list[Verdict]:
