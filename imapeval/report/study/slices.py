@@ -103,7 +103,7 @@ def render_slices(study: Study) -> Markup:
     """Return the section on groups of answers; "" where nothing was divided, but for dimensions."""
     # The table of correlations already has all metrics by dimension.
     facets = list(dict.fromkeys(row.facet for row in study.slices if row.facet != "dimension"))
-    if not facets and not study.heterogeneities:
+    if not study.slices or not (facets or study.heterogeneities):
         return Markup("")
     leading = [metric for metric in select_top_metrics(study) if any(row.metric == metric for row in study.slices)]
     # A study may have grouped the answers for one metric only, which need not be among the best.

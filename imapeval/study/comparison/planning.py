@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from imapeval._optional import require
 from imapeval.errors import UsageError
+from imapeval.study.arrays import EQUAL
 from imapeval.study.comparison.closed_form import FIELLER, variance_of_difference
 from imapeval.study.comparison.compare import compare
 from imapeval.study.comparison.panels import Panel, find_panel
@@ -181,7 +182,7 @@ def _plan_difference(
     if raters is not None and isinstance(known, Panel):
         values = (known.predict_correlation(value, raters) for value in values)
     one, other = values
-    if 1 - one**2 - other**2 - between**2 + 2 * one * other * between < 0:
+    if 1 - one**2 - other**2 - between**2 + 2 * one * other * between < -EQUAL:
         return replace(blank, reason="so many raters would give correlations that cannot occur together")
     variance = design * variance_of_difference(one, other, r23=between)
     variance *= FIELLER if row.coefficient == "spearman" else 1.0

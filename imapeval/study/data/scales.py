@@ -61,8 +61,8 @@ def parse_scales(texts: Iterable[str]) -> dict[str, RatingScale]:
         # Not an error of every scale, because a study may have one from before this was refused.
         if not is_on_scale(scale, scale.high):
             raise UsageError(
-                f"--scale {text!r}: steps of {scale.step:g} from {scale.low:g} do not reach {scale.high:g}. Write, for "
-                "example, --scale accuracy=0:5:0.5."
+                f"--scale {text!r}: steps of {scale.step:g} from {scale.low:g} do not reach {scale.high:g}. Write more "
+                "digits of the step, or leave it out."
             )
         scales[dimension] = scale
     return scales
