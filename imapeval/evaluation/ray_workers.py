@@ -71,10 +71,10 @@ class RayPool:
         most = min(capacity.values())
         if most < (size or 1):
             self.close()
-            has = " and ".join(f"{count} {name}s" for name, count in capacity.items())
+            has = " and ".join(f"{count} {name}{'' if count == 1 else 's'}" for name, count in capacity.items())
             raise UsageError(
-                f"Ray has {has}, too few for {size or 1} worker(s): each needs one{' of each' if gpu else ''}. Take "
-                "fewer --workers, or start Ray on more machines."
+                f"Ray has {has}, and each worker needs one{' of each' if gpu else ''}. Take fewer --workers, or start "
+                "Ray on more machines."
             )
         return size or most
 

@@ -224,7 +224,7 @@ class RetryingModel(ModelWrapper):
 
 def _end_sentence(error: ProviderError) -> str:
     message = str(error)
-    return message if message.endswith((".", "?")) else f"{message}."
+    return message if message.endswith((".", "?", "!", "。", "？", "！")) else f"{message}."
 
 
 def _is_paid(error: ProviderError) -> bool:

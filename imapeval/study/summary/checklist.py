@@ -132,7 +132,7 @@ def _describe_numbers(rated: Rated) -> str:
         share = 1 - given.sum() / (there.sum() * len(own))
         each_rater = f"{own.min()}" if own.min() == own.max() else f"{own.min()} to {own.max()}"
         sentences.append(
-            f"{name}: {len(own)} rater{'s' * (len(own) > 1)}, ratings by each: {each_rater}; "
+            f"{name}: {len(own)} rater{'s' * (len(own) > 1)} with {each_rater} ratings each; "
             f"answers by number of ratings: {each}"
             + (f"; {format_percent(share)} of all pairs of rater and answer are without a rating" if share > 0 else "")
             + "."

@@ -52,7 +52,7 @@ def test_a_dimension_without_ratings_has_no_numbers(build_rated: Callable[..., R
     data = fill(rated)["numbers included"].data
     assert "tone" in data
     alone = fill(build_rated({"accuracy": GIVEN, "tone": GIVEN * [1, nan, nan]}))["numbers included"].data
-    assert "tone: 1 rater," in alone
+    assert "tone: 1 rater " in alone
 
 
 def test_what_only_people_know_is_asked_for(build_rated: Callable[..., Rated]):

@@ -110,12 +110,14 @@ def _print(found: "HandedOver", url: str, *, new: str | None, as_json: bool) -> 
     for name, count in found.given.items():
         echo(f"{name} gets {count} {'answer' if count == 1 else 'answers'}.")
     if found.open:
+        from imapeval.report.formatting import pluralize
+
         who, fix, end = (
             ("everybody", "Add a rater", " --to NEW-NAME") if new is None else (new, "Give them to the others", "")
         )
         echo(
-            f"Ratings still without a rater, as {who} has had those answers: {found.open}. {fix}: imapeval rate "
-            f"reassign STUDY NAME{end}"
+            f"{pluralize(found.open, 'rating')} still without a rater, because {who} has had those answers. {fix}: "
+            f"imapeval rate reassign STUDY NAME{end}"
         )
     if link is not None:
         echo(f"{new}: {link}")

@@ -43,8 +43,8 @@ def abstain(
         typer.Option(
             metavar="METRIC",
             help="Metric that says how certain the scores are, such as a judge's confidence in a file of --scores; "
-            "higher is more certain (for metrics such as perplexity, where lower is better: lower).  [default: how far "
-            "repeated scores agree]",
+            "a higher value means more certain, or a lower one if lower is better, as for perplexity.  [default: how "
+            "far repeated scores agree]",
             callback=take_one_metric,
         ),
     ] = None,
