@@ -127,7 +127,7 @@ _CONDITION = re.compile(r"(?:if|in case|unless)\s[^,]+|(?:如果|如(?!何)|若|
 # A condition that its list completes: "if you have any of these".
 _INCOMPLETE = re.compile(
     r"\b(?:any|are|develop|experience|following|had|has|have|if|is|notice|of|see|there|these|when|with|you)$"
-    r"|(?:有|出现|以下\S*|下列\S*|如下\S*|情况|症状|表现)$",
+    r"|(?:有|出现|[以如]下\S{0,8}|下列\S{0,8}|情况|症状|表现)$",
     re.IGNORECASE,
 )
 _FINAL_DO = re.compile(r"\sdo$|做$", re.IGNORECASE)
