@@ -89,7 +89,8 @@ def page(reviewed: Reviewed, browser: Browser) -> Iterator[Page]:
 
 
 def find_row(page: Page, response: str) -> Locator:
-    return page.locator("#sample tbody tr").filter(has=page.locator("td[data-label=Response]", has_text=response))
+    found = page.locator("#sample tbody tr").filter(has=page.locator("td[data-label=Response]", has_text=response))
+    return found.last  # a row of the reference may name it as the nearest
 
 
 def read_score(page: Page) -> float:
