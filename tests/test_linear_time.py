@@ -725,6 +725,7 @@ ELSEWHERE = {
     "llm.providers.token_counts": "llm.providers.chat_format",
     "metrics.judges.parsing.weights": "metrics.judges.parsing.scores.read_scores",
     "study.closed.logs.lm_eval": "study.closed.logs.reading",
+    "study.closed.task_table": "study.closed.reading.read_closed_answers:multilabel",
     "study.closed.logs.table": "study.closed.logs.reading",
 }
 """Modules with a parser that is called by a reader above."""
