@@ -267,10 +267,10 @@ def test_what_was_found_leads_to_the_answers_meant(compared: Path, open_page: Op
     page = open_page(compared)
     page.locator("#findings li", has_text="could not be scored").get_by_role("link").click()
     expect(page.locator("#sample .id")).to_have_text("q1:beta")
-    assert page.locator("#list li").count() == 1
+    expect(page.locator("#list li")).to_have_count(1)
     page.get_by_role("link", name="q1:beta").last.click()
     page.locator("#failures").get_by_role("link", name="q1:beta").click()
-    assert page.locator("#list li").count() == 12
+    expect(page.locator("#list li")).to_have_count(12)
 
 
 def test_of_many_answers_only_the_rows_in_view_are_drawn(tmp_path: Path, open_page: OpenPage):
