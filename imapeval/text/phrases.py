@@ -216,6 +216,12 @@ class Phrase:
         return find_roles(self.amounts.rest)
 
     @cached_property
+    def role_words(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Content words of what the roles put first, and of the other; none if there are no roles."""
+        named = (self.roles.first, self.roles.second) if self.roles else ("", "")
+        return find_content_words(named[0]), find_content_words(named[1])
+
+    @cached_property
     def _brackets(self) -> list[str]:
         return [found.group(1) for found in BRACKETS.finditer(self.text)]
 

@@ -325,9 +325,7 @@ def _compare_roles(a: Phrase, b: Phrase) -> WordingVerdict | None:
     """Compare what two phrases put in an order: "MRI before biopsy" is "biopsy after MRI"; None if the rest decides."""
     if a.roles is None or b.roles is None or a.roles.kind != b.roles.kind:
         return None
-    first, second, other_first, other_second = map(
-        find_content_words, (a.roles.first, a.roles.second, b.roles.first, b.roles.second)
-    )
+    (first, second), (other_first, other_second) = a.role_words, b.role_words
     if not (second and other_second):
         return None
     if second != other_second and second <= other_first and other_second <= first:
@@ -341,11 +339,9 @@ def _have_same_roles(a: Phrase, b: Phrase) -> bool:
         return True
     if a.roles and b.roles and a.roles.kind == b.roles.kind and not a.roles.needs_words:
         # "Exercise lowers blood pressure in adults" is "in adults, exercise lowers blood pressure".
-        first, second, other_first, other_second = map(
-            find_content_words, (a.roles.first, a.roles.second, b.roles.first, b.roles.second)
-        )
+        (first, second), (other_first, other_second) = a.role_words, b.role_words
         return not (first & other_second and second & other_first)
-    seconds = {phrase.roles and (phrase.roles.kind, find_content_words(phrase.roles.second)) for phrase in (a, b)}
+    seconds = {phrase.roles and (phrase.roles.kind, phrase.role_words[1]) for phrase in (a, b)}
     return len(seconds) == 1
 
 
