@@ -97,11 +97,9 @@ class _CachingEncoder(ABC):
         self._alone = _VectorCache(self._compute_alone, dimension)
 
     def encode(self, texts: Sequence[str]) -> Floats32:
-        """Return one unit row per text; see `Encoder.encode`."""
         return self._cache.encode(texts)
 
     def encode_alone(self, texts: Sequence[str]) -> Floats32:
-        """Return one unit row per text; see `Encoder.encode_alone`."""
         return self._alone.encode(texts)
 
     @abstractmethod

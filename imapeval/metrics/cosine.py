@@ -42,17 +42,14 @@ class Cosine(BatchMetric):
     encoder: Encoder | None = resource()
 
     def describe_state(self) -> Mapping[str, Value]:
-        """Return the encoder and how much of a text it reads."""
         return {"encoder": None if self.encoder is None else self.encoder.identity, "characters": MAX_CHARACTERS}
 
     def prepare(self, resources: MetricResources) -> Cosine:
-        """Return it with its encoder; see `Metric.prepare`."""
         if resources.encoder is None:
             raise UsageError("the metric 'cosine' needs a sentence encoder. Name one with --encoder.")
         return replace(self, encoder=resources.encoder)
 
     def score_batch(self, cases: Sequence[Case]) -> list[Outcome]:
-        """Score cases; see `Metric.score_batch`."""
         if self.encoder is None:
             raise TypeError("cosine has to be prepared before it can score")
         texts = list(dict.fromkeys(text for case in cases for text in (case.reference, case.response)))

@@ -282,7 +282,6 @@ class GradedImapScore(ImapScore):
     mean: str = fixed("facts")
 
     def score(self, case: Case) -> Outcome:
-        """Score one case; see `score_graded`."""
         return score_graded(*case.get_imap())
 
 
@@ -308,7 +307,6 @@ class PaperImapScore(ImapScore):
     part_ranges = range_parts(counts=("recall", "precision", "lambda", "terms"))
 
     def score(self, case: Case) -> Outcome:
-        """Score one case; see `score_paper`."""
         return score_paper(*case.get_imap())
 
 
@@ -331,7 +329,6 @@ class MeanImapScore(ImapScore):
     part_ranges = range_parts(shares=("recall", "precision", "lambda"), counts=("terms",))
 
     def score(self, case: Case) -> Outcome:
-        """Score one case; see `score_mean`."""
         return score_mean(*case.get_imap())
 
 

@@ -85,12 +85,10 @@ class MetricOnImaps(BatchMetric):
 
     @property
     def missing_requirements(self) -> str:
-        """Those of the metric of texts."""
         return self.metric.missing_requirements
 
     @property
     def is_async(self) -> bool:
-        """Whether the metric of texts is."""
         return self.metric.is_async
 
     @property
@@ -100,16 +98,13 @@ class MetricOnImaps(BatchMetric):
         return f"{self.name}{rest}|join:{'space' if self.form == 'values' else 'line'}|order:terms"
 
     def prepare(self, resources: MetricResources) -> Metric:
-        """Return it with the metric of texts prepared; see `Metric.prepare`."""
         return replace(self, metric=self.metric.prepare(resources))
 
     def score_batch(self, cases: Sequence[Case]) -> list[Outcome]:
-        """Score cases; see `Metric.score_batch`."""
         views, shown = self._make_text_cases(cases)
         return _merge(views, self.metric.score_batch(shown) if shown else [])
 
     async def ascore_batch(self, cases: Sequence[Case]) -> list[Outcome]:
-        """Score cases without blocking the event loop; see `Metric.ascore_batch`."""
         views, shown = await asyncio.to_thread(self._make_text_cases, cases)
         return _merge(views, await self.metric.ascore_batch(shown) if shown else [])
 

@@ -74,7 +74,6 @@ class Judge(Metric):
         return 1 if self.client is None else self.client.model.concurrency
 
     def describe_state(self) -> Mapping[str, Value]:
-        """Return the model, the prompts in both languages, and the revision of what all judges share."""
         prompts = [templates.prompt_identity(name, PROMPT_VERSION) for name in (*self.prompt_names, RETRY_NOTE)]
         if self.template is not None:
             digest = hashlib.sha256(repr(self.template.messages).encode()).hexdigest()
@@ -86,7 +85,6 @@ class Judge(Metric):
         }
 
     def prepare(self, resources: MetricResources) -> Self:
-        """Return the judge with its model; see `Metric.prepare`."""
         if resources.llm is None:
             raise UsageError(
                 f"the metric {self.name!r} asks a language model, and none is named. Add --llm openai:NAME."
@@ -150,12 +148,10 @@ class SampledJudge(Judge):
     samples: int = option("judgements whose mean counts; one is greedy, several are sampled", 1)
 
     def __post_init__(self) -> None:
-        """Check the options."""
         if self.samples < 1:
             raise ValueError(f"samples {self.samples} is less than 1")
 
     def prepare(self, resources: MetricResources) -> Self:
-        """Return the judge with its model and number of samples; see `Metric.prepare`."""
         repeated = replace(self, samples=max(self.samples, resources.votes))
         return super(SampledJudge, repeated).prepare(resources)
 

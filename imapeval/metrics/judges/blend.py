@@ -39,15 +39,12 @@ class Blend(DimensionJudge):
 
     @computed
     def part_ranges(self) -> Mapping[str, Range]:
-        """Both parts are shares."""
         return range_parts(shares=("judge", "imapscore"))
 
     def describe_state(self) -> Mapping[str, Value]:
-        """Return the signature of imapScore, the model and the prompts."""
         return {"graded": imapscore.GradedImapScore().signature, **DimensionJudge.describe_state(self)}
 
     async def score(self, case: Case) -> Outcome:
-        """Return the mean."""
         graded = imapscore.score_graded(*case.get_imap())
         if isinstance(graded, Failure):
             return graded

@@ -66,27 +66,22 @@ class CustomGEval(WeightedJudge):
 
     @computed
     def name(self) -> str:
-        """The name of the prompt after "geval:"."""
         return f"geval:{self.prompt.name}"
 
     @computed
     def summary(self) -> str:
-        """The file and the scale."""
         return f"G-Eval with the prompt {self.prompt.template.name}, {self.prompt.scale}"
 
     @computed
     def languages(self) -> frozenset[Lang]:
-        """The languages of the prompt."""
         return self.prompt.languages
 
     @property
     def score_scale(self) -> Scale:
-        """The scale of the prompt."""
         return self.prompt.scale
 
     @computed
     def requires(self) -> frozenset[Requirement]:
-        """The language model, and what the variables of the prompt need."""
         needs: set[Requirement] = {"llm"}
         if self.prompt.variables & {"reference", "reference_imap", "matches", "imapscore"}:
             needs.add("reference")
@@ -98,15 +93,12 @@ class CustomGEval(WeightedJudge):
 
     @computed
     def prompt_names(self) -> tuple[str, ...]:
-        """The built-in prompts that are sent with it."""
         return (NOTE, FORM) if self.prompt.is_form else (NOTE,)
 
     def describe_state(self) -> Mapping[str, Value]:
-        """Return the scale and the hash of the file, the model and the prompts."""
         return {"scale": str(self.score_scale), "file": self.prompt.digest[:16], **Judge.describe_state(self)}
 
     async def score(self, case: Case) -> Outcome:
-        """Return the score."""
         if refused := self.refuse_language(case.lang):
             return refused
         texts = {"question": case.question, "reference": case.reference}

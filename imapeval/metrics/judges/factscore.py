@@ -72,24 +72,20 @@ class FActScore(MultiStepJudge):
     gamma: int = option("facts below which a response is penalised for being short; the package has 10, 0 is off", 0)
 
     def __post_init__(self) -> None:
-        """Check the options."""
         MultiStepJudge.__post_init__(self)
         if self.gamma < 0:
             raise ValueError(f"gamma {self.gamma} is negative")
 
     @computed
     def requires(self) -> frozenset[Requirement]:
-        """The language model and, without a knowledge source, a reference."""
         needs: set[Requirement] = {"llm"} if self.knowledge else {"llm", "reference"}
         return frozenset(needs)
 
     def describe_state(self) -> Mapping[str, Value]:
-        """Return the knowledge source, the model and the prompts."""
         name = source.load(self.knowledge).name if self.knowledge else "reference"
         return {"source": name, **MultiStepJudge.describe_state(self)}
 
     async def judge_once(self, case: Case, answer: str, client: JudgeClient) -> Outcome:
-        """Return the share of supported facts."""
         texts = {"question": case.question, "answer": answer}
         request = JudgeRequest(_FACTS, case.lang, texts, schema=FACTS_SCHEMA, max_tokens=MAX_LIST_TOKENS)
         facts = await client.ask(request, lambda completion: read_facts(completion.text, text=answer))

@@ -68,23 +68,19 @@ class GEval(WeightedJudge):
 
     @computed
     def name(self) -> str:
-        """The variant, with the criterion if there is only one."""
         return self._prompt_name if self.criteria == DIMENSIONS else f"{self._prompt_name}:{', '.join(self.criteria)}"
 
     @computed
     def summary(self) -> str:
-        """The variant and the criteria."""
         variant = "" if self.with_reference else ", without reference"
         return f"G-Eval, 1..5{variant}: {', '.join(self.criteria)}"
 
     @computed
     def part_ranges(self) -> Mapping[str, Range]:
-        """Those of a rating, and the scale for each dimension."""
         return {**RATING_PARTS, **dict.fromkeys(DIMENSIONS, self.range)}
 
     @computed
     def requires(self) -> frozenset[Requirement]:
-        """The language model and, unless it is the variant without, a reference."""
         needs: set[Requirement] = {"llm"}
         if self.with_reference:
             needs.add("reference")
@@ -94,11 +90,9 @@ class GEval(WeightedJudge):
 
     @computed
     def prompt_names(self) -> tuple[str, ...]:
-        """The form and its criteria."""
         return (self._prompt_name, *(f"geval-{name}" for name in self.criteria))
 
     async def score(self, case: Case) -> Outcome:
-        """Return the score, or the mean over the criteria."""
         answer = await self.clean_response(case)
         if answer is None:
             return Score(float(LOWEST))

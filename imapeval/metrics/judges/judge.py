@@ -56,21 +56,17 @@ class DimensionJudge(WeightedJudge):
 
     @computed
     def summary(self) -> str:
-        """The dimensions and the scale."""
         return f"rating {self.score_scale}: {', '.join(DIMENSIONS)}"
 
     @property
     def score_scale(self) -> Scale:
-        """The scale that was chosen."""
         return Scale.parse(self.scale)
 
     @computed
     def part_ranges(self) -> Mapping[str, Range]:
-        """Those of a rating, and the scale for each dimension."""
         return {**RATING_PARTS, **dict.fromkeys(DIMENSIONS, self.range)}
 
     async def score(self, case: Case) -> Outcome:
-        """Return the mean of the three dimensions."""
         answer, scale = await self.clean_response(case), self.score_scale
         if answer is None:
             return Score(float(scale.low), dict.fromkeys(DIMENSIONS, float(scale.low)))

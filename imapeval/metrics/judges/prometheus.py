@@ -49,27 +49,22 @@ class Prometheus(SampledJudge):
 
     @computed
     def name(self) -> str:
-        """The name of the variant, which is also that of its prompt."""
         return "prometheus" if self.with_reference else "prometheus-noref"
 
     @computed
     def summary(self) -> str:
-        """The variant."""
         return f"Prometheus's absolute grade by a rubric, 1..5{'' if self.with_reference else ', without reference'}"
 
     @computed
     def requires(self) -> frozenset[Requirement]:
-        """The language model and, unless it is the variant without, a reference."""
         needs: set[Requirement] = {"llm", "reference"} if self.with_reference else {"llm"}
         return frozenset(needs)
 
     @computed
     def prompt_names(self) -> tuple[str, ...]:
-        """The format and the rubric."""
         return (self.name, _RUBRIC)
 
     async def score(self, case: Case) -> Outcome:
-        """Return the grade."""
         answer = await self.clean_response(case)
         if answer is None:
             return Score(float(LOWEST))

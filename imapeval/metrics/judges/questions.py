@@ -94,7 +94,6 @@ class QuestEval(MultiStepJudge):
     prompt_names = (_QUESTIONS, _ANSWERS)
 
     async def judge_once(self, case: Case, answer: str, client: JudgeClient) -> Outcome:
-        """Return the mean of precision and recall."""
         of_reference, of_response = await gather_results(
             _make_questions(text, case.lang, client) for text in (case.reference, answer)
         )
@@ -129,7 +128,6 @@ class QAFactEval(MultiStepJudge):
     prompt_names = (_QUESTIONS, _ANSWERS, _OVERLAP)
 
     async def judge_once(self, case: Case, answer: str, client: JudgeClient) -> Outcome:
-        """Return the mean overlap."""
         generated = await _make_questions(answer, case.lang, client)
         repeated = await _answer_questions(list(generated), answer, case.lang, client)
         kept = {

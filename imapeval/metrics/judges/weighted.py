@@ -70,7 +70,6 @@ class WeightedJudge(SampledJudge):
     samples: int = option("completions whose mean counts where there are no log-probabilities; the paper has 20", 5)
 
     def __post_init__(self) -> None:
-        """Check the options."""
         if self.weights not in WEIGHTS:
             raise ValueError(f"weights {self.weights!r} is not one of {', '.join(WEIGHTS)}")
         SampledJudge.__post_init__(self)
@@ -88,7 +87,6 @@ class WeightedJudge(SampledJudge):
 
     @computed
     def range(self) -> tuple[float | None, float | None]:
-        """The scale of the form."""
         return float(self.score_scale.low), float(self.score_scale.high)
 
     async def rate(self, request: JudgeRequest, form: ReplyForm) -> dict[str, Score] | Failure:

@@ -92,7 +92,6 @@ class Bleu(Metric):
         return Example(*EXAMPLE_TEXTS, (*steps, f"BP = exp(1 - 5/5) = 1; BLEU = {score:.4g}"), score)
 
     def score(self, case: Case) -> Outcome:
-        """Score one case; see `Metric.score`."""
         from sacrebleu.metrics.bleu import BLEU
 
         library: Any = BLEU

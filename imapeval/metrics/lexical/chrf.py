@@ -53,7 +53,6 @@ class Chrf(Metric):
             raise ValueError(f"word_order is {self.word_order}; allowed are 0..{MAX_WORD_ORDER}")
 
     def score(self, case: Case) -> Outcome:
-        """Score one case; see `Metric.score`."""
         scorer = _open_chrf(self.char_order, self.word_order, self.beta)
         return Score(float(scorer.sentence_score(case.response, [case.reference]).score))
 

@@ -61,7 +61,6 @@ class Nist(Metric):
     nltk: str = field(default_factory=lambda: metadata.version("nltk"))
 
     def score(self, case: Case) -> Outcome:
-        """Score one case; see `Metric.score`."""
         from nltk.translate import nist_score  # pyright: ignore[reportMissingTypeStubs]
 
         tokenizer = choose_tokenizer(case.lang)

@@ -45,7 +45,6 @@ class ExactMatch(Metric):
     tokens_zh: str = fixed("char")
 
     def score(self, case: Case) -> Outcome:
-        """Score one case; see `Metric.score`."""
         expected = split_for_squad(case.reference, case.lang)
         return Score(float(expected == split_for_squad(case.response, case.lang))) if expected else NO_REFERENCE_TOKENS
 
@@ -67,7 +66,6 @@ class TokenF1(Metric):
     tokens_zh: str = fixed("char")
 
     def score(self, case: Case) -> Outcome:
-        """Score one case; see `Metric.score`."""
         expected, given = split_for_squad(case.reference, case.lang), split_for_squad(case.response, case.lang)
         if not expected:
             return NO_REFERENCE_TOKENS
@@ -98,7 +96,6 @@ class LengthRatio(Metric):
     sacrebleu: str = field(default_factory=lambda: metadata.version("sacrebleu"))
 
     def score(self, case: Case) -> Outcome:
-        """Score one case; see `Metric.score`."""
         tokenizer = choose_tokenizer(case.lang)
         expected, given = (len(split_for_bleu(text, tokenizer)) for text in (case.reference, case.response))
         if not expected:

@@ -68,7 +68,6 @@ class _Rouge(Metric):
             raise ValueError(f"measure is {self.measure!r}; allowed are {', '.join(_MEASURES)}")
 
     def score(self, case: Case) -> Outcome:
-        """Score one case; see `Metric.score`."""
         expected = split_for_rouge(case.reference, case.lang, stem=self.stem_en)
         if not expected:
             return NO_REFERENCE_TOKENS

@@ -64,16 +64,13 @@ class LikelihoodMetric(BatchMetric):
 
     @computed
     def requires(self) -> frozenset[Requirement]:
-        """A reference, and weights or a language model."""
         return frozenset({"reference", "weights" if self.model else "logprobs"})
 
     @property
     def missing_requirements(self) -> str:
-        """See `Metric.missing_requirements`."""
         return describe_missing_weights(self.name, self.model) if self.model and self.reader is None else ""
 
     def describe_state(self) -> Mapping[str, Value]:
-        """Return the identity of the model."""
         return {"model": self.model or "none" if self.reader is None else self.reader.identity}
 
     @property
@@ -82,7 +79,6 @@ class LikelihoodMetric(BatchMetric):
         return isinstance(self.reader, ServerLogprobReader)
 
     def prepare(self, resources: MetricResources) -> Metric:
-        """Return it with its model; see `Metric.prepare`."""
         if self.model:
             from imapeval.metrics.likelihood.local_model import open_local_reader
 
@@ -112,7 +108,6 @@ class LikelihoodMetric(BatchMetric):
         return _measure_all([self._measure_case(case) for case in cases], self.reader.read)
 
     async def ascore_batch(self, cases: Sequence[Case]) -> list[Outcome]:
-        """Score cases without blocking the event loop; see `Metric.ascore_batch`."""
         reader = self.reader
         if not isinstance(reader, ServerLogprobReader):
             return await BatchMetric.ascore_batch(self, cases)

@@ -73,7 +73,6 @@ class GptScore(LikelihoodMetric):
                 raise ValueError(f"{name}={value!r} is not one of {', '.join(known)}")
 
     def measure(self, case: Case) -> Measurement:
-        """See `LikelihoodMetric.measure`."""
         texts = {"response": case.response.strip(), "reference": case.reference.strip()}
         for name, text in texts.items():
             if not text:

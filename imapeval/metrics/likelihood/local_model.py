@@ -66,7 +66,6 @@ class LocalLogprobReader:
     )
 
     def read(self, continuations: Sequence[Continuation]) -> list[TokenLogprobs | Failure]:
-        """Read a batch; see `LogprobReader.read`."""
         # Other threads may evict what is known now while the model reads.
         found = {continuation: self._known.get(continuation) for continuation in continuations}
         fresh = [continuation for continuation, outcome in found.items() if outcome is None]

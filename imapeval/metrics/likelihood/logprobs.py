@@ -80,7 +80,6 @@ class ServerLogprobReader:
 
     @property
     def identity(self) -> str:
-        """That of the model."""
         return self.model.identity
 
     async def read(self, continuation: Continuation) -> TokenLogprobs:

@@ -81,7 +81,6 @@ class Perplexity(LikelihoodMetric):
     compute: Callable[[Sequence[float], str], float] = unsigned()
 
     def measure(self, case: Case) -> Measurement:
-        """See `LikelihoodMetric.measure`."""
         text = case.reference.strip()
         if not text:
             return _NO_REFERENCE
@@ -120,7 +119,6 @@ class RelaxedPerplexity(LikelihoodMetric):
             raise ValueError(f"steps={self.steps} leaves nothing of the response; give 1 or more")
 
     def measure(self, case: Case) -> Measurement:
-        """See `LikelihoodMetric.measure`."""
         target, response = case.reference.strip(), case.response.strip()
         if not target:
             return _NO_REFERENCE

@@ -96,7 +96,6 @@ class AlignScore(NeuralMetric):
         )
 
     def get_signed(self) -> AlignScore:
-        """Return the metric with the identities of checkpoint and encoder in place of their locations."""
         if self.network is None:
             return self
         checkpoint = self.identity.partition("#")[0]
@@ -125,7 +124,6 @@ class AlignScore(NeuralMetric):
         return f"{self.checkpoint} in {path}: --set {self.name}.checkpoint=FILE, or --set {self.name}.model=FOLDER"
 
     def measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
-        """Yield the outcomes; see `NeuralMetric.measure`."""
         network = require_prepared(self.network, self.name)
         encoder = network.encoder
         paired = [_pair_sentences(case) for case in cases]

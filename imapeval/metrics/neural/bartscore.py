@@ -58,12 +58,10 @@ class BartScore(NeuralMetric):
             raise ValueError(f"direction={self.direction!r} is not one of {', '.join(_DIRECTIONS)}")
 
     def prepare(self, resources: MetricResources) -> BartScore:
-        """Return it with its model; see `Metric.prepare`."""
         loaded = load_model(self.model, "seq2seq", device=resources.device)
         return replace(self, loaded=loaded, identity=identify_weights(self.model), precision=loaded.precision)
 
     def measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
-        """Yield the outcomes; see `NeuralMetric.measure`."""
         loaded, ways = require_prepared(self.loaded, self.name), _DIRECTIONS[self.direction]
         pairs = [order_texts(case, way) for case in cases for way in ways]
         rows = _encode(loaded, pairs)

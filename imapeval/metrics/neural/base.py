@@ -49,19 +49,15 @@ class NeuralMetric(BatchMetric):
 
     @property
     def missing_requirements(self) -> str:
-        """See `Metric.missing_requirements`."""
         return describe_missing_weights(self.name, self.model)
 
     def get_signed(self) -> Self:
-        """Return the metric with the identity of its weights in place of their location, once it is prepared."""
         return replace(self, model=self.identity) if self.identity else self
 
     def describe_state(self) -> Mapping[str, Value]:
-        """Return the precision of the weights, once the metric is prepared."""
         return {"precision": self.precision} if self.identity else {}
 
     def score_batch(self, cases: Sequence[Case]) -> list[Outcome]:
-        """Score cases; see `Metric.score_batch`."""
         settled = [
             self.refuse_language(case.lang) or (None if case.response.strip() else self.empty_outcome) for case in cases
         ]

@@ -138,11 +138,9 @@ class BertScore(BatchMetric):
 
     @property
     def missing_requirements(self) -> str:
-        """See `Metric.missing_requirements`."""
         return "" if self.ready else describe_missing_weights(self.name, *dict.fromkeys(self._models().values()))
 
     def get_signed(self) -> BertScore:
-        """Return the metric with identities in place of names and paths, once it is prepared."""
         if self.ready is None:
             return self
         model = "+".join(f"{lang}={ready.identity}" for lang, ready in self.ready.items())
@@ -150,7 +148,6 @@ class BertScore(BatchMetric):
         return replace(self, model=model, idf=identify_file(self.idf), rescale=Path(self.rescale).name)
 
     def describe_state(self) -> Mapping[str, Value]:
-        """Return the precision of the weights, once the metric is prepared."""
         return {} if self.ready is None else {"precision": next(iter(self.ready.values())).embedder.loaded.precision}
 
     def prepare(self, resources: MetricResources) -> BertScore:
@@ -165,7 +162,6 @@ class BertScore(BatchMetric):
         return replace(self, ready={lang: self._open(lang, file, resources.device) for lang, file in baselines.items()})
 
     def score_batch(self, cases: Sequence[Case]) -> list[Outcome]:
-        """Score cases; see `Metric.score_batch`."""
         if self.ready is None:
             raise TypeError("bertscore has to be prepared before it can score")
         [torch] = import_packages("torch", needed_for="bertscore")

@@ -69,7 +69,6 @@ class Bleurt(NeuralMetric):
         return lack if lack or installed("sentencepiece") else INSTALL_HINT
 
     def prepare(self, resources: MetricResources) -> Bleurt:
-        """Return it with its model; see `Metric.prepare`."""
         device = choose_device(resources.device)
         folder = fetch_weights(self.model)
         network = get_shared(("bleurt", str(folder.resolve()), device), lambda: _load(folder, device))
@@ -78,7 +77,6 @@ class Bleurt(NeuralMetric):
         )
 
     def measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
-        """Yield the outcomes; see `NeuralMetric.measure`."""
         network = require_prepared(self.network, self.name)
         encoder = network.encoder
         rows = [_encode(encoder.tokenizer, case.reference, case.response, encoder.max_tokens) for case in cases]

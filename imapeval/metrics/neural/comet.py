@@ -88,7 +88,6 @@ class Comet(NeuralMetric):
         return describe_missing_config(self.name, encoder)
 
     def get_signed(self) -> Comet:
-        """Return the metric with the identities of weights and encoder in place of their locations."""
         if self.network is None:
             return self
         return replace(self, model=self.identity, encoder=self.network.settings["encoder"])
@@ -110,7 +109,6 @@ class Comet(NeuralMetric):
         )
 
     def measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
-        """Yield the outcomes; see `NeuralMetric.measure`."""
         network = require_prepared(self.network, self.name)
         texts = list(dict.fromkeys(text for case in cases for text in (case.question, case.response, case.reference)))
         rows = tokenize_texts(network.encoder, texts, longest=network.encoder.max_tokens)

@@ -69,7 +69,6 @@ class Entailment(NeuralMetric):
         return replace(self, loaded=loaded, identity=identify_weights(self.model), precision=loaded.precision)
 
     def measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
-        """Yield the outcomes; see `NeuralMetric.measure`."""
         loaded, ways = require_prepared(self.loaded, self.name), _DIRECTIONS[self.direction]
         order = _order_labels(loaded, self.model)
         pairs = [order_texts(case, way) for case in cases for way in ways]

@@ -120,7 +120,6 @@ class MoverScore(BatchMetric):
 
     @property
     def missing_requirements(self) -> str:
-        """See `Metric.missing_requirements`."""
         if self.ready:
             return ""
         return (
@@ -130,14 +129,12 @@ class MoverScore(BatchMetric):
         )
 
     def get_signed(self) -> MoverScore:
-        """Return the metric with identities in place of names and paths, once it is prepared."""
         if self.ready is None:
             return self
         model = "+".join(f"{lang}={ready.identity}" for lang, ready in self.ready.items())
         return replace(self, model=model, idf=identify_file(self.idf), stop_words=identify_file(self.stop_words))
 
     def describe_state(self) -> Mapping[str, Value]:
-        """Return the version of the solver and, once the metric is prepared, the precision of the weights."""
         solver = metadata.version("POT") if installed("POT") else ""
         precision = {} if self.ready is None else {"precision": self.ready["en"].embedder.loaded.precision}
         return {**precision, "pot": solver}
@@ -153,7 +150,6 @@ class MoverScore(BatchMetric):
         return replace(self, ready={lang: self._open(lang, resources.device) for lang in DEFAULTS})
 
     def score_batch(self, cases: Sequence[Case]) -> list[Outcome]:
-        """Score cases; see `Metric.score_batch`."""
         if self.ready is None:
             raise TypeError("moverscore has to be prepared before it can score")
         outcomes: dict[int, Outcome] = {}

@@ -84,7 +84,6 @@ class UniEval(NeuralMetric):
         return replace(self, loaded=loaded, identity=identify_weights(self.model), precision=loaded.precision)
 
     def measure(self, cases: Sequence[Case]) -> Iterator[Outcome]:
-        """Yield the outcomes; see `NeuralMetric.measure`."""
         loaded = require_prepared(self.loaded, self.name)
         asked = [
             _make_inputs(case, tuple(_QUESTIONS) if self.dimension == "overall" else (self.dimension,))
