@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Literal, get_args
 
 from imapeval.metrics.base import BatchMetric, Case, Metric, computed
@@ -19,16 +20,17 @@ from imapeval.text.language import FACT_LANGS
 from imapeval.types import Failure, Imap, Lang, Outcome, values_by_term
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from imapeval.metrics.base import MetricResources, Range, Requirement
+    from imapeval.metrics.base import MetricResources, Requirement
 
 ImapForm = Literal["values", "pairs"]
 """What of an imap becomes text: the values alone, or each term with its values."""
 
 _IMAP: frozenset[Requirement] = frozenset({"imap"})
 
-_SUFFIXES: dict[ImapForm, str] = {"values": "+imap", "pairs": "+imap:pairs"}
+IMAP_SUFFIXES: dict[ImapForm, str] = {"values": "+imap", "pairs": "+imap:pairs"}
+"""What follows the name of the metric of texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class MetricOnImaps(BatchMetric):
 
     @computed
     def name(self) -> str:
-        return f"{self.metric.name}{_SUFFIXES[self.form]}"
+        return f"{self.metric.name}{IMAP_SUFFIXES[self.form]}"
 
     @computed
     def summary(self) -> str:
@@ -67,21 +69,10 @@ class MetricOnImaps(BatchMetric):
     def languages(self) -> frozenset[Lang]:
         return self.metric.languages & frozenset(FACT_LANGS)
 
-    @computed
-    def range(self) -> tuple[float | None, float | None]:
-        return self.metric.range
-
-    @computed
-    def part_ranges(self) -> Mapping[str, Range]:
-        return self.metric.part_ranges
-
-    @computed
-    def higher_is_better(self) -> bool:
-        return self.metric.higher_is_better
-
-    @computed
-    def mean_of(self) -> str:
-        return self.metric.mean_of
+    range = computed(attrgetter("metric.range"))
+    part_ranges = computed(attrgetter("metric.part_ranges"))
+    higher_is_better = computed(attrgetter("metric.higher_is_better"))
+    mean_of = computed(attrgetter("metric.mean_of"))
 
     @property
     def missing_requirements(self) -> str:

@@ -30,6 +30,7 @@ from imapeval.metrics.judges.parsing.scores import LABELS, ReplyForm
 from imapeval.metrics.judges.prompts.custom_prompt import FACTS, FORM, NOTE, read_prompt
 from imapeval.metrics.judges.prompts.imap_text import clean_facts, render_imap
 from imapeval.metrics.judges.weighted import WeightedJudge, score_schema
+from imapeval.metrics.on_imaps import IMAP_SUFFIXES
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from imapeval.metrics.base import Case, Metric, Requirement
     from imapeval.metrics.judges.parsing.scale import Scale
     from imapeval.metrics.judges.prompts.custom_prompt import CustomPrompt
-    from imapeval.metrics.on_imaps import ImapForm
     from imapeval.signature import Value
     from imapeval.types import Lang, Outcome
 
@@ -48,8 +48,6 @@ TASK = "geval-own"
 
 _AMBIGUOUS_LABELS = frozenset({"answer", "response", "output", "result", "答案", "回答", "结果"})
 """Labels of forms that also occur in statements of responses: "Answer: 5"."""
-
-_FORMS: dict[str, ImapForm] = {"+imap": "values", "+imap:pairs": "pairs"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,9 +173,9 @@ def open_prompt_metric(named: str) -> Metric:
     Raises:
         ImapEvalError: See `load_geval`; or the prompt cannot be used on imaps.
     """
-    suffix = next((suffix for suffix in _FORMS if named.endswith(suffix)), "")
+    form, suffix = next((item for item in IMAP_SUFFIXES.items() if named.endswith(item[1])), (None, ""))
     judge = load_geval(named.removesuffix(suffix))
-    if not suffix:
+    if form is None:
         return judge
     if not compares_texts(judge):
         why = (
@@ -187,4 +185,4 @@ def open_prompt_metric(named: str) -> Metric:
             "response's facts, write {{response_imap}}"
         )
         raise UsageError(f"the prompt {judge.prompt.template.name} {why}. Name it without {suffix!r}.")
-    return make_judge_variant(judge, _FORMS[suffix])
+    return make_judge_variant(judge, form)
