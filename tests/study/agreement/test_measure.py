@@ -8,7 +8,6 @@ from imapeval.errors import UsageError
 from imapeval.study.agreement.measure import STATISTICS, Agreement, choose_statistics, measure_agreement
 from imapeval.study.agreement.noise_ceiling import find_ceilings
 from imapeval.study.agreement.sentences import describe_agreement
-from imapeval.study.agreement.statistic import AgreementStatistic
 from imapeval.study.arrays import Floats
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import RatingScale
@@ -30,9 +29,6 @@ def test_every_statistic_is_found_and_titled(build_rated: Build, missing: Floats
             assert row.value is None
             assert row.low is None
         else:
-            assert row.value is not None
-            assert row.low is not None
-            assert row.high is not None
             assert row.low <= row.value <= row.high
             assert row.n > 0
 
@@ -53,7 +49,6 @@ def test_intervals_are_score_intervals_of_what_is_left_out(build_rated: Build, m
     rows = by_name(measure_agreement(rated, statistics=names))
     for name in names:
         found = STATISTICS[name].measure(missing, HALVES)
-        assert isinstance(found, AgreementStatistic)
         without = [STATISTICS[name].measure(missing[questions != question], HALVES).value for question in range(20)]
         # Wilson's interval solved for, and not by its formula: shares p that are a given number of standard errors of
         # a share among `size` answers away.
@@ -101,8 +96,6 @@ def test_clusters_widen_the_interval(build_rated: Build):
     widths = []
     for rated in (build_rated({"a": table}), build_rated({"a": table}, questions=questions)):
         row = measure_agreement(rated, statistics=["exact"])[0]
-        assert row.low is not None
-        assert row.high is not None
         widths.append(row.high - row.low)
     assert widths[1] > 1.4 * widths[0]
 
@@ -131,7 +124,6 @@ def test_averages_are_refused(build_rated: Build):
     rated = build_rated({}, averages={"accuracy": np.array([1.0, 2.5, 3.0])})
     (row,) = measure_agreement(rated)
     assert row.value is None
-    assert row.reason is not None
     assert "only average ratings are known" in row.reason
     assert "column `rater`" in row.reason
 
@@ -149,7 +141,6 @@ def test_nothing_to_measure(build_rated: Build, table: list[list[float]], reason
     for row in rows:
         assert row.value is None
         assert row.low is None
-        assert row.reason is not None
         assert reason in row.reason
 
 

@@ -10,7 +10,6 @@ RATINGS = np.array([[1, 1, 2], [3, NAN, 3.5], [0, NAN, NAN], [5, 0, 5]])
 
 
 def value(found: AgreementStatistic | Undefined) -> float:
-    assert isinstance(found, AgreementStatistic)
     assert found.n == 3  # one rating makes no pair
     return found.value
 
@@ -35,7 +34,6 @@ def test_a_step_of_a_tenth():
 @pytest.mark.parametrize("measure", [measure_exact, measure_distance])
 def test_one_rater(measure: object):
     found = measure(np.array([[1.0], [2.0]]))  # type: ignore[operator]
-    assert isinstance(found, Undefined)
     assert "1 rater;" in found.reason
 
 

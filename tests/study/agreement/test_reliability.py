@@ -3,21 +3,14 @@ import pytest
 
 from imapeval.study.agreement.icc import measure_icc
 from imapeval.study.agreement.reliability import measure_reliability
-from imapeval.study.agreement.statistic import AgreementStatistic
 from imapeval.study.arrays import Floats
-from imapeval.study.correlation.coefficients import Undefined
-
-
-def value(found: AgreementStatistic | Undefined) -> float:
-    assert isinstance(found, AgreementStatistic)
-    return found.value
 
 
 def test_complete_ratings_have_icc_3_k(complete: Floats):
-    assert value(measure_reliability(complete)) == pytest.approx(value(measure_icc(complete, model=3, mean=True)))
+    assert measure_reliability(complete).value == pytest.approx(measure_icc(complete, model=3, mean=True).value)
     # A strict rater is strict with all answers alike.
-    assert value(measure_reliability(complete + np.array([0, 9, -4]))) == pytest.approx(
-        value(measure_reliability(complete))
+    assert measure_reliability(complete + np.array([0, 9, -4])).value == pytest.approx(
+        measure_reliability(complete).value
     )
 
 
@@ -26,7 +19,7 @@ def test_raters_seen_once_have_icc_1_k(complete: Floats):
     alone = np.full((n, n * k), np.nan)
     for row in range(n):
         alone[row, row * k : (row + 1) * k] = complete[row]
-    assert value(measure_reliability(alone)) == pytest.approx(value(measure_icc(complete, model=1, mean=True)))
+    assert measure_reliability(alone).value == pytest.approx(measure_icc(complete, model=1, mean=True).value)
 
 
 @pytest.mark.parametrize("raters", [4, 40])
@@ -40,14 +33,13 @@ def test_what_is_known_of_simulated_means(raters: int):
         ratings[row, who] = truth[row] + strictness[who] + 0.7 * generator.normal(size=len(who))
     means = np.array([row[~np.isnan(row)].mean() for row in ratings])
     # The squared correlation with the truth is what reliability means.
-    assert value(measure_reliability(ratings)) == pytest.approx(np.corrcoef(truth, means)[0, 1] ** 2, abs=0.02)
+    assert measure_reliability(ratings).value == pytest.approx(np.corrcoef(truth, means)[0, 1] ** 2, abs=0.02)
 
 
 def test_whole_weights_on_complete_ratings(complete: Floats):
     found = measure_reliability(complete)
-    assert isinstance(found, AgreementStatistic)
     weights = np.random.default_rng(5).integers(0, 3, size=(40, len(complete)))
-    repeated = [value(measure_icc(np.repeat(complete, row, axis=0), model=3, mean=True)) for row in weights]
+    repeated = [measure_icc(np.repeat(complete, row, axis=0), model=3, mean=True).value for row in weights]
     # Strictness is not estimated anew on each resample, which is all that differs.
     assert found.compute(found.data, weights.astype(np.float64)) == pytest.approx(repeated, abs=0.02)
 
@@ -62,13 +54,11 @@ def test_whole_weights_on_complete_ratings(complete: Floats):
 )
 def test_undefined(ratings: list[list[float]], reason: str):
     found = measure_reliability(np.array(ratings))
-    assert isinstance(found, Undefined)
     assert reason in found.reason
 
 
 def test_a_constant_resample_is_undefined(complete: Floats):
     found = measure_reliability(complete)
-    assert isinstance(found, AgreementStatistic)
     weights = np.zeros((1, len(complete)))
     weights[0, 3] = len(complete)
     assert np.isnan(found.compute(found.data, weights)).all()
@@ -76,4 +66,4 @@ def test_a_constant_resample_is_undefined(complete: Floats):
 
 def test_two_answers():
     # Means 1.5 and 3.5 with the variance 2; errors of .5 four times, with one degree of freedom: 1 - (1 / 2) / 2.
-    assert value(measure_reliability(np.array([[1, 2], [4, 3.0]]))) == pytest.approx(0.75)
+    assert measure_reliability(np.array([[1, 2], [4, 3.0]])).value == pytest.approx(0.75)

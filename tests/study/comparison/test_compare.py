@@ -275,9 +275,6 @@ def test_equally_good_within_a_margin():
     assert (row.first_as_good, row.second_as_good) == (True, True)
     assert "equally well within .10" in row.sentence
     # By hand: two one-sided tests at 5% hold exactly where the 90% interval lies within the margin (Schuirmann 1987).
-    assert row.low is not None
-    assert row.high is not None
-    assert row.difference is not None
     reach = (row.high - row.low) / 2 * 1.6448536269514722 / 1.959963984540054
     for margin in (abs(row.difference) + reach * share for share in (0.98, 1.02)):
         (again,) = compare(rated, coefficient="pearson", level="global", margin=margin, resamples=20)
@@ -301,8 +298,6 @@ def test_several_pairs_are_held_to_a_stricter_level():
     """Bonferroni: the more pairs, the wider the interval that has to lie within the margin."""
     rated = make_pair(questions=1000, difference=0.0)
     (row,) = compare(rated, coefficient="pearson", level="global", margin=1.0, resamples=20)
-    assert row.low is not None
-    assert row.high is not None
     reach, middle = (row.high - row.low) / 2 / 1.959963984540054, (row.high + row.low) / 2
     margin = abs(middle) + reach * 1.8  # between the quantiles for one pair (1.64) and for three (2.13)
     three = replace(

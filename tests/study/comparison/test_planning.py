@@ -41,11 +41,8 @@ def test_the_pilots_difference_again():
     """As many raters and the width that the pilot's difference has: the pilot's number of answers."""
     pilot = add_metric(make_pilot(400))
     (row,) = compare(pilot, against="o", level="global", coefficient="pearson", resamples=1)
-    assert row.low is not None
-    assert row.high is not None
     plans = plan_width(pilot, row.high - row.low, against="o", level="global", coefficient="pearson")
     (plan,) = [plan for plan in plans if (plan.second, plan.raters) == ("o", 3)]
-    assert row.difference is not None
     assert (plan.metric, plan.value) == ("m", pytest.approx(-row.difference))
     assert plan.answers == pytest.approx(400, abs=8)
 
@@ -60,8 +57,6 @@ def test_reliability_within_systems_is_planned_with_within_systems():
     plans = plan_width(pilot, 0.1, coefficient="pearson", raters=3)
     one, three = (find(plans, "m", count).value for count in (1, 3))
     # Worth 1, noise .81 / k.
-    assert one is not None
-    assert three is not None
     assert one / three == pytest.approx(sqrt((1 + 0.81 / 3) / 1.81), abs=0.02)
 
 
@@ -74,12 +69,9 @@ def test_the_pilot_again():
     """As many raters and the width that the pilot has: the pilot's number of answers."""
     pilot = make_pilot()
     (row,) = correlate(pilot, coefficients=["pearson"], levels=["global"])
-    assert row.low is not None
-    assert row.high is not None
     plan = find(plan_width(pilot, row.high - row.low, level="global", coefficient="pearson"), "m", 3)
     assert plan.value == pytest.approx(row.value)
     assert plan.answers == pytest.approx(200, abs=4)
-    assert plan.answers is not None
     assert plan.ratings == 3 * plan.answers
 
 
@@ -87,11 +79,7 @@ def test_a_pilot_of_few_questions_does_not_make_a_large_study_larger():
     """The pilot's interval is widened by Student's quantile and sqrt(n / (n - 1)) (Hesterberg 2015); by scipy."""
     pilot = make_pilot(20)
     (row,) = correlate(pilot, coefficients=["pearson"], levels=["global"])
-    assert row.low is not None
-    assert row.high is not None
     plan = find(plan_width(pilot, 0.1, level="global", coefficient="pearson"), "m", 3)
-    assert plan.value is not None
-    assert plan.answers is not None
 
     def widen(n: int) -> float:
         return float(stats.t.ppf(0.975, n - 1)) * sqrt(n / (n - 1))
@@ -105,11 +93,7 @@ def test_a_pilot_of_few_systems_does_not_make_a_large_study_larger():
     """Intervals about other systems have Student's quantile of systems - 1; by scipy."""
     pilot = make_pilot(240, systems=8)
     (row,) = correlate(pilot, coefficients=["pearson"], levels=["system"], units="systems")
-    assert row.low is not None
-    assert row.high is not None
     plan = find(plan_width(pilot, 0.2, coefficient="pearson"), "m", None)
-    assert plan.value is not None
-    assert plan.answers is not None
     before, after = (float(stats.t.ppf(0.975, n - 1)) for n in (8, plan.answers))
     reach = after * (atanh(row.high) - atanh(row.low)) / 2 / before * sqrt((8 - 3) / (plan.answers - 3))
     assert tanh(atanh(plan.value) + reach) - tanh(atanh(plan.value) - reach) == pytest.approx(0.2, rel=0.02)
@@ -119,11 +103,8 @@ def test_a_difference_in_few_answers_is_planned_with_students_quantile():
     """The interval of `compare` is the difference and Student's quantile times its standard error; by scipy."""
     pilot = add_metric(make_pilot(200))
     (row,) = compare(pilot, against="o", level="global", coefficient="pearson", resamples=1)
-    assert row.low is not None
-    assert row.high is not None
     plans = plan_width(pilot, 0.6, against="o", level="global", coefficient="pearson")
     (plan,) = [plan for plan in plans if (plan.second, plan.raters) == ("o", 3)]
-    assert plan.answers is not None
     before, after = (float(stats.t.ppf(0.975, n - 1)) for n in (200, plan.answers))
     width = (row.high - row.low) * after / before * sqrt((200 - 3) / (plan.answers - 3))
     assert width == pytest.approx(0.6, rel=0.03)
@@ -133,8 +114,6 @@ def test_independent_answers_need_fishers_number():
     """Fisher's interval by hand: of independent answers the design effect is about 1."""
     pilot = make_pilot(2000)
     plan = find(plan_width(pilot, 0.1, level="global", coefficient="pearson"), "m", 3)
-    assert plan.value is not None
-    assert plan.answers is not None
     reach = 1.959963984540054 / sqrt(plan.answers - 3)
     assert tanh(atanh(plan.value) + reach) - tanh(atanh(plan.value) - reach) == pytest.approx(0.1, rel=0.05)
 
@@ -152,8 +131,6 @@ def test_more_raters_see_more():
 def test_the_ceiling_by_feldts_interval():
     """The planned number is the smallest with that width, by scipy's F and the pilot's reliability."""
     plan = find(plan_width(make_pilot(2000), 0.1, level="global", raters=3), CEILING, 3)
-    assert plan.value is not None
-    assert plan.answers is not None
     widths = []
     for n in (plan.answers - 1, plan.answers):
         ends = [1 - (1 - plan.value**2) * stats.f.ppf(p, n - 1, 2 * (n - 1)) for p in (0.025, 0.975)]

@@ -115,7 +115,6 @@ def test_one_dimension_has_the_columns_that_it_has_among_several():
     (row,) = compare_with_baseline(alone, "spearman", metrics=["good"])
     among = compare_with_baseline(rated, "spearman", metrics=["good"])[0]
     for column in ("value", "within_dataset", "within_system", "within_question"):
-        assert getattr(row, column) is not None
         assert getattr(row, column) == pytest.approx(getattr(among, column))
 
 
@@ -123,10 +122,7 @@ def test_a_metric_that_knows_only_the_system_does_not_beat_the_baseline():
     rated = make(3)
     rows = compare_with_baseline(replace(rated, dimensions=("accuracy",), ratings=rated.ratings[:, :1]), "spearman")
     good, system = rows
-    assert good.low is not None
     assert good.low > 0
-    assert system.low is not None
-    assert system.high is not None
     assert system.low < 0 < system.high
     (said,) = describe_baseline(rows)
     assert said.endswith("Not shown to differ from it: system. Better: good.")
@@ -183,8 +179,6 @@ def draw_alike(seed: int) -> Rated:
 
 def compare_ends(seed: int) -> tuple[float, float]:
     (row,) = compare_with_baseline(draw_alike(seed), "spearman")
-    assert row.low is not None
-    assert row.high is not None
     return row.low, row.high
 
 

@@ -26,7 +26,6 @@ def test_with_one_contrast_it_is_students_t():
 
 def test_p_is_above_0():
     p = hotelling_p_value(1e9, 3, questions=1000)
-    assert p is not None
     assert 0 < p < 1e-300
 
 
@@ -84,7 +83,6 @@ def make(first: float, second: float, *, n: int = 150, seed: int = 0) -> Rated:
 def test_a_real_difference_is_found_and_told():
     (row,) = compare_slices(make(0.8, 0.2))
     assert (row.facet, row.groups, row.freedom, row.n) == ("task", 2, 1, 300)
-    assert row.p is not None
     assert row.p < 1e-6
     assert row.sentence.startswith("How well m agrees with accuracy")
     assert "p < .001 after Holm" in row.sentence
@@ -103,7 +101,6 @@ def test_p_is_that_of_two_independent_correlations():
 
 def test_no_difference_is_told_so():
     (row,) = compare_slices(make(0.5, 0.5))
-    assert row.p is not None
     assert row.p > 0.05
     assert row.sentence.startswith("Nothing shows")
 
@@ -118,8 +115,6 @@ def test_shared_questions_make_the_test_sharper():
     (apart,) = compare_slices(copied)
     (shared,) = compare_slices(replace(copied, questions=np.tile(np.arange(150), 2)))
     assert shared.lowest == apart.lowest
-    assert shared.p is not None
-    assert apart.p is not None
     assert shared.p < apart.p / 10
 
 
