@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from imapeval.errors import UsageError
-from imapeval.evaluation.samples.files.formats import read_file
 from imapeval.study.closed.drbenchmark.runs import holds_runs, read_predictions, read_runs, require_same_items
 from imapeval.study.closed.logs import holds_logs, read_logs
 from imapeval.study.closed.task_table import holds_tasks, read_task_table
+from imapeval.study.data.columns import find_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -72,17 +72,12 @@ def sort_outputs(paths: Sequence[Path], *, predictions: bool = False) -> OutputF
         elif holds_tasks(path):
             found["tables"].append(path)
         else:
-            found["predictions" if predictions and _lacks_gold(path) else "logs"].append(path)
+            columns = find_columns(path) if predictions else frozenset[str]()
+            lacks_gold = bool(columns) and columns.isdisjoint({"answer", "gold", "cop", "doc"})
+            found["predictions" if lacks_gold else "logs"].append(path)
     if predictions and not found["predictions"]:
         raise UsageError("no FILE is a table of predictions, without right answers. Leave out --data.")
     return OutputFiles(**{name: tuple(files) for name, files in found.items()})
-
-
-def _lacks_gold(path: Path) -> bool:
-    if not path.is_file() or path.suffix in {".eval", ".json"}:
-        return False
-    row = next(iter(read_file(str(path))), None)
-    return row is not None and not row.fields.keys() & {"answer", "gold", "cop", "doc"}
 
 
 def read_outputs(files: OutputFiles, data: Path | None = None) -> Outputs:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples.loaders import choose_loader
-from imapeval.evaluation.samples.rows import list_columns, read_number, short_repr
+from imapeval.evaluation.samples.rows import read_number, short_repr
 from imapeval.study.closed.metrics.labels import (
     NO_ANSWER,
     match_labels,
@@ -19,9 +19,10 @@ from imapeval.study.closed.metrics.labels import (
     write_number,
 )
 from imapeval.study.closed.metrics.ordinal import measure_grades, measure_order, measure_rankings
+from imapeval.study.data.columns import error_at, lacks_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from imapeval.evaluation.samples.rows import Row
@@ -66,12 +67,10 @@ class _Cell:
     value: Any
     column: str
     path: Path
-    line: int
+    row: Row
 
     def refuse(self, what: str, fix: str) -> InputError:
-        return InputError(
-            f"{self.column!r} is {short_repr(self.value)}, {what}", path=self.path, line=self.line, fix=fix
-        )
+        return error_at(self.row, self.path, f"{self.column!r} is {short_repr(self.value)}, {what}", fix=fix)
 
 
 def read_closed_answers(
@@ -104,33 +103,24 @@ def read_closed_answers(
         scores = None if columns.scores is None else _read_column(rows, columns.scores, path)
         return _read_labels(gold, predicted, scores, columns.positive), len(rows)
     if task == "multilabel":
-        right, given = (_parse_all(_parse_texts, side) for side in (gold, predicted))
+        right, given = ([*map(_parse_texts, side)] for side in (gold, predicted))
         if not any(right):
             raise InputError(f"no answer has a label in {columns.gold!r}", path=path, fix="Name the right column.")
         return measure_label_sets([*map(set, right)], [*map(set, given)]), len(rows)
     if task == "ranking":
-        return measure_rankings(_parse_all(_parse_some_texts, gold), _parse_all(_parse_texts, predicted)), len(rows)
+        return measure_rankings([*map(_parse_some_texts, gold)], [*map(_parse_texts, predicted)]), len(rows)
     if task == "sequence":
         return _read_sequences(gold, predicted), len(rows)
     if columns.scale is not None:
         return _read_grades(gold, predicted, columns.scale), len(rows)
-    return measure_order(_read_order(gold, columns.order), _parse_all(_parse_number, predicted)), len(rows)
+    return measure_order(_read_order(gold, columns.order), [*map(_parse_number, predicted)]), len(rows)
 
 
 def _read_column(rows: Sequence[Row], name: str, path: Path) -> list[_Cell]:
     for row in rows:
         if name not in row.fields:
-            raise InputError(
-                f"there is no column {name!r}",
-                path=path,
-                line=row.line,
-                fix=f"Name one of: {list_columns(row.fields)}.",
-            )
-    return [_Cell(row.fields[name], name, path, row.line) for row in rows]
-
-
-def _parse_all(parse: Callable[[_Cell], Any], cells: Sequence[_Cell]) -> list[Any]:
-    return [parse(cell) for cell in cells]
+            raise lacks_column(row, path, name, fix="Name one of")
+    return [_Cell(row.fields[name], name, path, row) for row in rows]
 
 
 def _parse_text(cell: _Cell) -> str:
@@ -155,7 +145,7 @@ def _parse_texts(cell: _Cell) -> list[str]:
     """Return a list; in CSV a JSON list, or one text for a list of one."""
     value = _decode(cell, "[")
     if isinstance(value, list):
-        texts = [_parse_text(_Cell(one, cell.column, cell.path, cell.line)) for one in cast("list[Any]", value)]
+        texts = [_parse_text(replace(cell, value=one)) for one in cast("list[Any]", value)]
         return [text for text in texts if text != NO_ANSWER]
     text = _parse_text(cell)
     return [] if text == NO_ANSWER else [text]
@@ -200,8 +190,8 @@ def _decode(cell: _Cell, opening: str) -> Any:
 def _read_labels(
     gold: Sequence[_Cell], predicted: Sequence[_Cell], scores: Sequence[_Cell] | None, positive: str | None
 ) -> list[MetricFamily]:
-    right = _parse_all(_parse_label, gold)
-    given = match_labels(_parse_all(_parse_text, predicted), right)
+    right = [*map(_parse_label, gold)]
+    given = match_labels([*map(_parse_text, predicted)], right)
     return measure_labels(right, given, scores=None if scores is None else _read_scores(scores, right, positive))
 
 
@@ -222,7 +212,7 @@ def _read_scores(cells: Sequence[_Cell], gold: Sequence[str], positive: str | No
     chosen = positive or next((label for label in labels if label.casefold() in _POSITIVE), None)
     if len(labels) == 2 and chosen not in labels:
         raise UsageError(f"it is unclear which label the scores are of. Give --positive one of: {', '.join(labels)}.")
-    return {chosen or labels[0]: _parse_all(_parse_number, cells)}
+    return {chosen or labels[0]: [*map(_parse_number, cells)]}
 
 
 def _score_of(label: str, table: Any, cell: _Cell) -> float:
@@ -233,7 +223,7 @@ def _score_of(label: str, table: Any, cell: _Cell) -> float:
 
 
 def _read_sequences(gold: Sequence[_Cell], predicted: Sequence[_Cell]) -> list[MetricFamily]:
-    right, given = (_parse_all(_parse_tags, side) for side in (gold, predicted))
+    right, given = ([*map(_parse_tags, side)] for side in (gold, predicted))
     for cell, expected, found in zip(predicted, right, given, strict=True):
         if len(expected) != len(found):
             raise cell.refuse(f"of {len(found)} tags, where {len(expected)} are right", "Give a tag for every token.")
@@ -241,21 +231,21 @@ def _read_sequences(gold: Sequence[_Cell], predicted: Sequence[_Cell]) -> list[M
 
 
 def _read_grades(gold: Sequence[_Cell], predicted: Sequence[_Cell], scale: RatingScale) -> list[MetricFamily]:
-    right = _parse_all(_parse_number, gold)
+    right = [*map(_parse_number, gold)]
     for cell, number in zip(gold, right, strict=True):
         if not scale.low <= number <= scale.high:
             raise cell.refuse("which is not on the scale", f"Correct it, or --scale {scale.low:g}:{scale.high:g}.")
-    return measure_grades(right, _parse_all(_parse_number, predicted), scale)
+    return measure_grades(right, [*map(_parse_number, predicted)], scale)
 
 
 def _read_order(cells: Sequence[_Cell], order: tuple[str, ...] | None) -> list[int]:
     if order is None:
-        numbers = _parse_all(_parse_ordered_number, cells)
+        numbers = [*map(_parse_ordered_number, cells)]
         places = {number: place for place, number in enumerate(sorted(set(numbers)))}
         return [places[number] for number in numbers]
     if len(set(order)) != len(order):
         raise UsageError(f"--order {','.join(order)} names a label twice.")
-    labels = _parse_all(_parse_label, cells)
+    labels = [*map(_parse_label, cells)]
     for cell, label in zip(cells, labels, strict=True):
         if label not in order:
             raise cell.refuse("which --order does not name", f"Add it to --order {','.join(order)}.")

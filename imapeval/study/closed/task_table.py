@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.files.formats import read_file
-from imapeval.evaluation.samples.rows import is_blank, is_missing, list_columns, read_number, short_repr
+from imapeval.evaluation.samples.rows import is_blank, is_missing, read_number, short_repr
 from imapeval.study.closed.drbenchmark.runs import TaskRun, check_length, parse_share, require_same_items
 from imapeval.study.closed.drbenchmark.tasks import Kind, Task, parse_answer
 from imapeval.study.closed.metrics.labels import NO_ANSWER, match_labels, write_number
+from imapeval.study.data.columns import error_at, find_columns, lacks_column
 from imapeval.study.data.scales import RatingScale
 
 if TYPE_CHECKING:
@@ -38,10 +39,7 @@ _NONE: Mapping[Kind, Any] = {"labels": NO_ANSWER, "multilabel": frozenset(), "ra
 
 def holds_tasks(path: Path) -> bool:
     """Return whether a file is a table of tasks: it has the columns `task`, `kind`, `gold` and `predicted`."""
-    if not path.is_file() or path.suffix in {".eval", ".json"}:
-        return False
-    row = next(iter(read_file(str(path))), None)
-    return row is not None and {"task", "kind", "gold", "predicted"} <= row.fields.keys()
+    return find_columns(path) >= {"task", "kind", "gold", "predicted"}
 
 
 def read_task_table(paths: Sequence[Path]) -> tuple[list[TaskRun], dict[tuple[str, str], int]]:
@@ -65,12 +63,7 @@ def read_task_table(paths: Sequence[Path]) -> tuple[list[TaskRun], dict[tuple[st
     for path in paths:
         for row in read_file(str(path)):
             if lacking := [name for name in _NEEDED if name not in row.fields]:
-                raise InputError(
-                    f"there is no column {lacking[0]!r}",
-                    path=path,
-                    line=row.line,
-                    fix=f"Name one of its columns so: {list_columns(row.fields)}.",
-                )
+                raise lacks_column(row, path, lacking[0], fix="Name one of its columns so")
             name, item = (str(row.fields[column]) for column in ("task", "id"))
             model, run = (
                 str(next((row.fields[column] for column in columns if not is_missing(row.fields.get(column))), ""))
@@ -86,23 +79,23 @@ def read_task_table(paths: Sequence[Path]) -> tuple[list[TaskRun], dict[tuple[st
                 share = parse_share(1 if is_missing(row.fields.get("share")) else row.fields["share"])
                 answer = _read_pair(row, task)
             except ValueError as error:
-                raise InputError(str(error), path=path, line=row.line, fix="See docs/closed.md.") from error
+                raise error_at(row, path, str(error), fix="See docs/closed.md.") from error
             missing[name, model] += is_blank(row.fields["predicted"])
             _, answers = found.setdefault((name, model, run, share), (path, {}))
             if item in answers:
-                raise InputError(
+                raise error_at(
+                    row,
+                    path,
                     f"has the answer of {model or 'the model'} to {item!r} of {name} twice",
-                    path=path,
-                    line=row.line,
                     fix="Give repeated runs a column `run`, and models a column `model`.",
                 )
             answers[item] = answer
             group = "" if is_missing(row.fields.get("group")) else str(row.fields["group"])
             if groups.setdefault(name, {}).setdefault(item, group) != group:
-                raise InputError(
+                raise error_at(
+                    row,
+                    path,
                     f"the item {item!r} of {name} is in the group {group!r} here, and in {groups[name][item]!r} before",
-                    path=path,
-                    line=row.line,
                     fix="Give an item the same group in all rows.",
                 )
     runs = [

@@ -12,18 +12,19 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from imapeval._optional import require
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples.files.formats import read_file
-from imapeval.evaluation.samples.rows import list_columns
 from imapeval.study.closed.drbenchmark.data import read_data
 from imapeval.study.closed.drbenchmark.tasks import load_tasks
+from imapeval.study.data.columns import lacks_column
 from imapeval.text.language import HAN, detect_lang
 
 if TYPE_CHECKING:
@@ -64,12 +65,8 @@ class WordTokens:
     by_text: float
 
 
-class Tokenizer(Protocol):
-    """Cuts a text into tokens."""
-
-    def __call__(self, text: str) -> tuple[list[tuple[int, int]], int]:
-        """Return the first character of each token and the one after its last, and how many marks are added."""
-        ...
+Tokenizer = Callable[[str], tuple[list[tuple[int, int]], int]]
+"""Cuts a text into tokens: the first character of each and the one after its last, and how many marks are added."""
 
 
 def open_tokenizer(name: str) -> Tokenizer:
@@ -217,13 +214,7 @@ def read_texts(path: Path, *, columns: Sequence[str] = ()) -> dict[tuple[str, st
     for row in read_file(str(path)):
         own = [name for name in columns or _COLUMNS if row.fields.get(name) not in (None, "", [])]
         if unknown := [name for name in columns if name not in row.fields]:
-            raise InputError(
-                f"there is no column {unknown[0]!r}",
-                path=path,
-                line=row.line,
-                unit=row.unit,
-                fix=f"Name one of: {list_columns(row.fields)}.",
-            )
+            raise lacks_column(row, path, unknown[0], fix="Name one of")
         for name in own:
             for text in _list_texts(row.fields[name], words=name != "references"):
                 if not "".join(text).strip():

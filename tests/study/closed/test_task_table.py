@@ -1,11 +1,13 @@
 """Tasks of several kinds in one table; metrics by scikit-learn 1.8, seqeval 1.2.2 and scipy 1.17."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from openpyxl import Workbook
 from scipy.stats import spearmanr, t, ttest_rel
 from seqeval.metrics import f1_score as tag_f1  # pyright: ignore[reportMissingTypeStubs]
 from sklearn.dummy import DummyClassifier
@@ -18,6 +20,7 @@ from imapeval.study.closed.baselines import measure_baselines
 from imapeval.study.closed.drbenchmark.results import analyse_task_runs
 from imapeval.study.closed.drbenchmark.runs import TaskRun
 from imapeval.study.closed.drbenchmark.tasks import Task
+from imapeval.study.closed.logs import read_logs
 from imapeval.study.closed.metrics.estimate import estimate_metrics
 from imapeval.study.closed.reading import AnswerColumns, read_closed_answers
 from imapeval.study.closed.task_table import KINDS, holds_tasks, read_task_table
@@ -245,3 +248,14 @@ def test_groups_that_cannot_be_are_refused(tmp_path: Path, group: str, named: st
     rows[7]["group"] = group
     with pytest.raises(InputError, match=named):
         read_task_table([write(tmp_path / "t.jsonl", rows)])
+
+
+@pytest.mark.parametrize("read", [read_task_table, read_logs])
+def test_the_place_of_an_error_is_counted_in_the_unit_of_the_file(tmp_path: Path, read: Callable[[list[Path]], Any]):
+    path = tmp_path / "t.xlsx"
+    book = Workbook()
+    for row in [("task", "kind"), ("topic", "labels")]:
+        book.worksheets[0].append(row)
+    book.save(path)
+    with pytest.raises(InputError, match="row 2: there is no column 'id'"):
+        read([path])

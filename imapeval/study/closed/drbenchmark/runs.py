@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.files.formats import read_file
-from imapeval.evaluation.samples.rows import is_missing, list_columns, read_number, short_repr
+from imapeval.evaluation.samples.rows import is_missing, read_number, short_repr
 from imapeval.files import refuse_stream
 from imapeval.parsing import parse_json
 from imapeval.study.closed.drbenchmark.data import read_data
 from imapeval.study.closed.drbenchmark.tasks import load_tasks, parse_answer
+from imapeval.study.data.columns import error_at, lacks_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -172,40 +173,29 @@ def read_predictions(paths: Iterable[Path], data: Path) -> list[TaskRun]:
         for row in read_file(str(path)):
             fields = {what: next((n for n in names if n in row.fields), None) for what, names in _COLUMNS.items()}
             if lacking := [what for what, name in fields.items() if name is None]:
-                raise InputError(
-                    f"there is no column {lacking[0]!r}",
-                    path=path,
-                    line=row.line,
-                    fix=f"Name one of its columns so: {list_columns(row.fields)}.",
-                )
+                raise lacks_column(row, path, lacking[0], fix="Name one of its columns so")
             name, model, item, predicted = (row.fields[str(fields[what])] for what in _COLUMNS)
             run, share = (next((row.fields[n] for n in names if n in row.fields), None) for names in _OPTIONAL.values())
             task = known.get(str(name).casefold())
             if task is None:
                 names = ", ".join(task.name for task in known.values())
-                raise InputError(f"unknown task {name!r}", path=path, line=row.line, fix=f"Write one of: {names}.")
+                raise error_at(row, path, f"unknown task {name!r}", fix=f"Write one of: {names}.")
             if task.name not in sets:
                 sets[task.name] = read_data(data, task)
             try:
                 part = parse_share(1 if is_missing(share) else share)
             except ValueError as error:
-                raise InputError(str(error), path=path, line=row.line, fix="Write 0.25 for a quarter.") from error
+                raise error_at(row, path, str(error), fix="Write 0.25 for a quarter.") from error
             try:
                 value = parse_answer(predicted, task, sets[task.name].labels)
             except ValueError as error:
-                raise InputError(
-                    f"{short_repr(predicted)} is no answer of the task {task.name} ({error})",
-                    path=path,
-                    line=row.line,
-                    fix="See docs/closed.md.",
-                ) from error
+                problem = f"{short_repr(predicted)} is no answer of the task {task.name} ({error})"
+                raise error_at(row, path, problem, fix="See docs/closed.md.") from error
             _, answers = found.setdefault(
                 (task.name, str(model), str("" if is_missing(run) else run), part), (path, {})
             )
             if str(item) in answers:
-                raise InputError(
-                    f"predicts {item!r} of {task.name} twice", path=path, line=row.line, fix="Give runs a column `run`."
-                )
+                raise error_at(row, path, f"predicts {item!r} of {task.name} twice", fix="Give runs a column `run`.")
             answers[str(item)] = value
     runs: list[TaskRun] = []
     for (name, model, run, share), (path, answers) in found.items():

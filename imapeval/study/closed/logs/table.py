@@ -10,7 +10,6 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from imapeval.errors import InputError
 from imapeval.evaluation.samples.files.formats import read_file
 from imapeval.evaluation.samples.rows import UnusableCell, is_missing, list_columns, short_repr
 from imapeval.study.closed.choices import Choice
@@ -26,6 +25,7 @@ from imapeval.study.closed.logs.answers import (
     find_right,
     read_place,
 )
+from imapeval.study.data.columns import error_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -60,11 +60,10 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
     for row in rows:
         found = {what: next((n for n in names if n in row.fields), None) for what, names in _NAMES.items()}
         if lacking := [what for what in _NEEDED if found[what] is None]:
-            raise InputError(
+            raise error_at(
+                row,
+                path,
                 f"there is no column {_NAMES[lacking[0]][0]!r}",
-                path=path,
-                line=row.line,
-                unit=row.unit,
                 fix=f"Name one of its columns so: {list_columns(row.fields)}. Or give --gold and --predicted.",
             )
         value = {what: _read_cell(row, name, what, path) for what, name in found.items()}
@@ -75,23 +74,21 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
         if place is None or (column != "cop" and _is_label_or_option(given, labels, options)):
             gold, every = find_right(given, labels, options)
         elif first is None:
-            raise InputError(
+            raise error_at(
+                row,
+                path,
                 f"{column!r} is {place}, which may count from 0 or from 1: no row has 0, or the number of "
                 "options, which would decide",
-                path=path,
-                line=row.line,
-                unit=row.unit,
                 fix="Write the letter of the right option (A, B, C ...) in a column `answer`.",
             )
         else:
             gold = find_by_place(place - first, labels)
             every = not gold and bool(gold := find_all_gold(given, labels))
         if not gold:
-            raise InputError(
+            raise error_at(
+                row,
+                path,
                 f"{found['gold']!r} is {short_repr(value['gold'])}, which is not one of the options",
-                path=path,
-                line=row.line,
-                unit=row.unit,
                 fix=f"Give a label ({', '.join(labels)}) or the text of an option." if labels else "Give the answer.",
             )
         text = None if value["response"] is None else str(value["response"])
@@ -129,13 +126,8 @@ def _read_cell(row: Row, name: str | None, what: str, path: Path) -> Any:
     value = None if name is None else row.fields[name]
     unusable = isinstance(value, UnusableCell)
     if unusable or (what in ("id", "model", "gold") and is_missing(value)):
-        raise InputError(
-            value.problem if unusable else f"{name!r} is empty",
-            path=path,
-            line=row.line,
-            unit=row.unit,
-            fix="Write the value itself into the cell, or remove the row.",
-        )
+        problem = value.problem if unusable else f"{name!r} is empty"
+        raise error_at(row, path, problem, fix="Write the value itself into the cell, or remove the row.")
     return None if is_missing(value) and value != "" else value
 
 

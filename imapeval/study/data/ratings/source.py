@@ -7,7 +7,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from imapeval.errors import InputError
 from imapeval.evaluation.samples.rows import (
     Row,
     UnusableCell,
@@ -17,10 +16,13 @@ from imapeval.evaluation.samples.rows import (
     read_number_of,
     short_repr,
 )
+from imapeval.study.data.columns import error_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from imapeval.errors import InputError
 
 COLUMN_ROLES = ("id", "system", "rater", "dimension", "rating")
 """Roles of columns that are not dimensions."""
@@ -82,7 +84,7 @@ class RatingsSource:
 
     def error_at(self, problem: str, row: Row, *, fix: str) -> InputError:
         """Return an error about a record."""
-        return InputError(problem, path=self.path, line=row.line, unit=row.unit, fix=fix)
+        return error_at(row, self.path, problem, fix=fix)
 
     def require_usable(self, value: Any, row: Row) -> None:
         """Refuse what a spreadsheet shows in place of a value."""
