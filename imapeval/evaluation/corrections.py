@@ -28,12 +28,13 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from imapeval.errors import InputError, UsageError
+from imapeval.evaluation.imap_files import to_known_relation
 from imapeval.evaluation.runs.reading import complete_lines
 from imapeval.evaluation.runs.schema import describe_validation_error
 from imapeval.files import open_private
 from imapeval.parsing import parse_json
 from imapeval.text.phrases import annotate_pair
-from imapeval.types import Failure, KnownRelation, Pair, Relation
+from imapeval.types import Failure, Pair, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -122,19 +123,14 @@ _Key: TypeAlias = tuple[str, str, str]
 """Side, term and value of a fact."""
 
 
-def read_corrections(folder: Path) -> list[Correction]:
-    """Return the corrections of a run that have not been withdrawn, in their order; none if there is no file.
+def read_corrections(folder: Path) -> dict[Correction, int]:
+    """Return the corrections of a run that have not been withdrawn, in their order, with the numbers of their lines.
 
-    A last line that was left incomplete and repeated lines are skipped.
+    There are none if there is no file. A last line that was left incomplete and repeated lines are skipped.
 
     Raises:
         InputError: A line is not a correction.
     """
-    return list(read_numbered_corrections(folder))
-
-
-def read_numbered_corrections(folder: Path) -> dict[Correction, int]:
-    """Return the corrections of a run that hold, with the numbers of their lines; raises as `read_corrections` does."""
     path = folder / CORRECTIONS
     found: dict[tuple[str, int, int], dict[Correction, int]] = {}
     for number, line in enumerate(complete_lines(path), 1):
@@ -222,12 +218,8 @@ async def apply_corrections(
         for match in compared
         if (pair := _number_pair(match, numbers)) in recorded and new.isdisjoint(pair)
     }
-    known = [
-        KnownRelation(match.term, match.reference, match.response, match.relation, match.other_term, match.decided_by)
-        for match in kept.values()
-    ]
     # As the file with the corrections will be read again: it does not list all unmatched pairs.
-    again = await _relate(replace(imap, relations=tuple(known)), sample, matcher)
+    again = await _relate(replace(imap, relations=tuple(map(to_known_relation, kept.values()))), sample, matcher)
     plain = await _relate(replace(imap, relations=()), sample, matcher)
     judged = any(match.decided_by in ("llm", "recorded") for match in recorded.values())
     matches: list[Match] = []

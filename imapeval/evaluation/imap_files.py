@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from unicodedata import normalize
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -180,12 +180,6 @@ def read_records(path: Path) -> Iterator[tuple[int, ImapRecord]]:
         raise InputError(f"cannot be read ({error.strerror})", path=path, fix="Name a readable imap file.") from error
 
 
-class _RecordedLine(NamedTuple):
-    number: int
-    imap: Imap
-    texts_sha256: str
-
-
 class RecordedImaps:
     """An `Extractor` that returns recorded imaps from a file, by sample id. Recorded relations are used unchanged.
 
@@ -196,14 +190,14 @@ class RecordedImaps:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lines: dict[str, dict[tuple[int, int], _RecordedLine]] = {}
+        # By id, then by reading and reference: the number of the line, and what it holds.
+        self._lines: dict[str, dict[tuple[int, int], tuple[int, ImapRecord]]] = {}
         for number, record in read_records(path):
             imap = record.imap
             own, key = self._lines.setdefault(record.id, {}), (imap.reading, imap.reference_index)
             if key in own:
                 raise InputError(
-                    f"the imap of {_describe_key(record.id, *key)} is on line {own[key].number} and again on line "
-                    f"{number}",
+                    f"the imap of {_describe_key(record.id, *key)} is on line {own[key][0]} and again on line {number}",
                     path=path,
                     line=number,
                     fix="Keep one of them, or number them with the field `reading`.",
@@ -215,7 +209,7 @@ class RecordedImaps:
                     line=number,
                     fix="Shorten it; longer texts are not scored.",
                 )
-            own[key] = _RecordedLine(number, imap, record.texts_sha256)
+            own[key] = number, record
         if not self._lines:
             raise InputError("there are no imaps", path=path, fix="Give a file with at least one imap.")
         self._readings = max(len({reading for reading, _ in own}) for own in self._lines.values())
@@ -283,18 +277,18 @@ class RecordedImaps:
         for key in product(readings, range(max(1, len(sample.references)))):
             if key not in own:
                 raise ExtractionError(f"{self._path} has no imap of {_describe_key(sample.id, *key)}", kind="no-imap")
-            line, sha256 = own[key], hash_texts(sample, key[1])
-            if line.texts_sha256 not in ("", sha256):
+            (number, record), sha256 = own[key], hash_texts(sample, key[1])
+            if record.texts_sha256 not in ("", sha256):
                 # The references may have been in another order.
-                same = [own[k] for k in own if (k[0], own[k].texts_sha256) == (key[0], sha256)]
+                same = [other for k, (_, other) in own.items() if (k[0], other.texts_sha256) == (key[0], sha256)]
                 if not same:
                     raise ExtractionError(
-                        f"{self._path}, line {line.number}: the imap of {_describe_key(sample.id, *key)} was read from "
+                        f"{self._path}, line {number}: the imap of {_describe_key(sample.id, *key)} was read from "
                         f"other texts. {_FIX_TEXTS}",
                         kind="other-texts",
                     )
-                line = same[0]
-            found.append(replace(line.imap, reference_index=key[1]))
+                record = same[0]
+            found.append(replace(record.imap, reference_index=key[1]))
         return tuple(found)
 
 
@@ -338,9 +332,6 @@ class _RecordLine(BaseModel):
         known: tuple[KnownRelation, ...] | None = None
         matches: tuple[Match, ...] | None = None
         if (lines := self.relations) is not None:
-            known = tuple(
-                KnownRelation(r.term, r.reference, r.response, r.relation, r.other_term, r.decided_by) for r in lines
-            )
             matches = tuple(
                 Match(
                     r.term,
@@ -354,6 +345,7 @@ class _RecordLine(BaseModel):
                 )
                 for r in lines
             )
+            known = tuple(map(to_known_relation, matches))
         imap = Imap(
             tuple(self.query),
             tuple(self.constraint),
@@ -364,6 +356,13 @@ class _RecordLine(BaseModel):
             relations=known,
         )
         return ImapRecord(self.id, imap, matches, self.texts_sha256)
+
+
+def to_known_relation(match: Match) -> KnownRelation:
+    """Return what a matcher is told of a match that was recorded."""
+    return KnownRelation(
+        match.term, match.reference, match.response, match.relation, match.other_term, match.decided_by
+    )
 
 
 def _not_an_imap(error: ValueError, path: Path | None, number: int | None) -> InputError:

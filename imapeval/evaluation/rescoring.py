@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.combine import References
-from imapeval.evaluation.corrections import CORRECTIONS, Correction, apply_corrections, read_numbered_corrections
+from imapeval.evaluation.corrections import CORRECTIONS, Correction, apply_corrections, read_corrections
 from imapeval.evaluation.evaluate import evaluate
 from imapeval.evaluation.runs.reading import group_by_id
 from imapeval.metrics import registry
@@ -91,7 +91,7 @@ async def correct_run(run: Run, matcher: Matcher) -> dict[str, tuple[list[ImapRe
     """
     path = run.folder / CORRECTIONS
     lines: dict[tuple[str, int, int], dict[Correction, int]] = {}
-    for correction, number in read_numbered_corrections(run.folder).items():
+    for correction, number in read_corrections(run.folder).items():
         lines.setdefault(correction.key, {})[correction] = number
     ids = {id_ for id_, _, _ in lines}
     samples = {sample.id: sample for sample in run.open_samples() if sample.id in ids}
