@@ -246,7 +246,12 @@ def find_first_place(record: Mapping[str, Any], places: Iterable[Any]) -> int | 
 def choose(
     text: str | None, labels: Sequence[str], options: Sequence[str], *, cut: bool = False, every: bool = False
 ) -> Choice:
-    """Return the choice of an answer (see `read_choice`); with `every`, several labels together are a choice."""
+    """Return the choice of an answer (see `read_choice`); with `every`, several labels together are a choice.
+
+    An answer to an open-ended question, which has no labels, chooses nothing.
+    """
+    if not labels:
+        return Choice(None, "unread")
     texts = dict(zip(labels, options, strict=False)) if options else None
     choice = read_choice(text, labels, texts=texts, cut=cut)
     return replace(choice, reading="read") if every and choice.several else choice

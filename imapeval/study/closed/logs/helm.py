@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import AliasPath, BaseModel, Field, TypeAdapter, ValidationError
 
 from imapeval.errors import InputError
 from imapeval.files import refuse_stream
-from imapeval.study.closed.choices import Choice
 from imapeval.study.closed.logs.answers import ClosedAnswer, choose
 
 if TYPE_CHECKING:
@@ -24,18 +23,14 @@ _SEPARATE = {"original", "calibration"}
 """Modes of requests that ask about one option at a time, or none; only the joint question counts."""
 
 
-class _Text(BaseModel):
-    text: str
-
-
 class _Reference(BaseModel):
-    output: _Text
+    text: str = Field(validation_alias=AliasPath("output", "text"))
     tags: list[str] = []
 
 
 class _Instance(BaseModel):
     id: str
-    input: _Text
+    question: str = Field(validation_alias=AliasPath("input", "text"))
     references: list[_Reference]
     perturbation: dict[str, object] | None = None
 
@@ -65,12 +60,8 @@ class _ScenarioState(BaseModel):
     request_states: list[_State]
 
 
-class _StatName(BaseModel):
-    name: str
-
-
 class _Stat(BaseModel):
-    name: _StatName
+    name: str = Field(validation_alias=AliasPath("name", "name"))
     count: int = Field(ge=0, le=2**53)
     # May be NaN for metrics that are not used here; `read_helm` checks the others.
     sum: float = 0.0
@@ -94,7 +85,6 @@ class _RunSpec(BaseModel):
 
 
 _T = TypeVar("_T")
-_STATS = TypeAdapter(list[_InstanceStats])
 
 
 def read_helm(path: Path) -> Iterator[ClosedAnswer]:
@@ -110,38 +100,34 @@ def read_helm(path: Path) -> Iterator[ClosedAnswer]:
     spec = _read(folder / "run_spec.json", TypeAdapter(_RunSpec))
     # Each metric has an entry of its own for an answer.
     scores: dict[tuple[str, int], dict[str, float]] = {}
-    for entry in _read(folder / "per_instance_stats.json", _STATS):
+    stats = folder / "per_instance_stats.json"
+    for entry in _read(stats, TypeAdapter(list[_InstanceStats])):
         if entry.perturbation is None:
             found = scores.setdefault((entry.instance_id, entry.train_trial_index), {})
             for stat in entry.stats:
-                name = stat.name.name
-                if name not in _QUALITY or not stat.count:
+                if stat.name not in _QUALITY or not stat.count:
                     continue
                 score = stat.sum / stat.count
                 fault = ""
                 if not 0 <= score <= 1:
-                    fault = f"{score:g} as {name}, which lies between 0 and 1"
-                elif found.setdefault(name, score) != score:
-                    fault = f"two values of {name}"
+                    fault = f"{score:g} as {stat.name}, which lies between 0 and 1"
+                elif found.setdefault(stat.name, score) != score:
+                    fault = f"two values of {stat.name}"
                 if fault:
-                    raise InputError(
-                        f"gives {entry.instance_id[:60]!r} {fault}",
-                        path=folder / "per_instance_stats.json",
-                        fix=_FIX,
-                    )
+                    raise InputError(f"gives {entry.instance_id[:60]!r} {fault}", path=stats, fix=_FIX)
     known = {(one.instance.id, one.train_trial_index) for one in state.request_states}
     for instance, trial in scores:
         if (instance, trial) not in known:
             raise InputError(
                 f"has scores of {instance[:60]!r}, trial {trial}, which scenario_state.json does not have",
-                path=folder / "per_instance_stats.json",
+                path=stats,
                 fix=_FIX,
             )
     several = len({one.train_trial_index for one in state.request_states}) > 1
     for one in state.request_states:
         if one.request_mode in _SEPARATE or one.instance.perturbation is not None:
             continue
-        right = {reference.output.text for reference in one.instance.references if "correct" in reference.tags}
+        right = {reference.text for reference in one.instance.references if "correct" in reference.tags}
         labels, options = tuple(one.output_mapping), tuple(one.output_mapping.values())
         gold = frozenset(label for label, option in one.output_mapping.items() if option in right)
         completion = one.result.completions[0] if one.result and one.result.completions else None
@@ -152,12 +138,12 @@ def read_helm(path: Path) -> Iterator[ClosedAnswer]:
             model=spec.adapter_spec.model or spec.adapter_spec.model_deployment or folder.name,
             item=one.instance.id,
             run=str(one.train_trial_index) if several else "",
-            question=one.instance.input.text,
+            question=one.instance.question,
             labels=labels,
             options=options,
             gold=gold if labels else frozenset(right),
             text=text,
-            choice=choose(text, labels, options, cut=cut) if labels else Choice(None, "unread" if text else "missing"),
+            choice=choose(text, labels, options, cut=cut),
             scores=scores.get((one.instance.id, one.train_trial_index), {}),
         )
 

@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.evaluation.samples.inspect_log import load_inspect
 from imapeval.evaluation.samples.rows import read_number
-from imapeval.study.closed.choices import Choice
-from imapeval.study.closed.logs.answers import (
-    ClosedAnswer,
-    choose,
-    find_right,
-    infer_labels,
-    name_options,
-)
+from imapeval.study.closed.logs.answers import ClosedAnswer, choose, find_right, infer_labels, name_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -62,7 +55,6 @@ def read_inspect(path: Path) -> Iterator[ClosedAnswer]:
         # `choice()` counts all right options and no other as correct.
         gold, _ = find_right(row["references"], labels, options)
         every = bool(options) and len(gold) > 1
-        choice = choose(chosen, labels, options, cut=cut, every=every) if labels else Choice(None, "unread")
         yield ClosedAnswer(
             task=str(row["task"]),
             model=str(row["system"]),
@@ -74,7 +66,7 @@ def read_inspect(path: Path) -> Iterator[ClosedAnswer]:
             gold=gold,
             every=every,
             text=text,
-            choice=choice,
+            choice=choose(chosen, labels, options, cut=cut, every=every),
             scores=scores,
         )
 

@@ -141,7 +141,7 @@ def _read_document(
         text = _first_text(record["resps"])
         labels = labels or common
         gold, every = find_right(target, labels, options)
-        choice = choose(text, labels, options, every=every) if labels else Choice(None, "unread")
+        choice = choose(text, labels, options, every=every)
     question = next((doc[name] for name in _QUESTION if isinstance(doc.get(name), str)), "")
     return ClosedAnswer(
         task=task,

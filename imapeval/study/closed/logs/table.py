@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.evaluation.samples.files.formats import read_file
 from imapeval.evaluation.samples.rows import UnusableCell, is_missing, list_columns, short_repr
-from imapeval.study.closed.choices import Choice
 from imapeval.study.closed.logs.answers import (
     ClosedAnswer,
     choose,
@@ -103,7 +102,7 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
                 options=options,
                 gold=gold,
                 text=text,
-                choice=choose(text, labels, options, every=every) if labels else Choice(None, "unread"),
+                choice=choose(text, labels, options, every=every),
                 group=words["group"],
                 every=every,
             )

@@ -33,11 +33,13 @@ def measure_order(gold: Sequence[int], scores: Sequence[float]) -> list[MetricFa
     classes Mossman 1999). Chance is 1 / r! for r classes; with two it is the AUC. Equal numbers count as the share of
     their orders that is right: 1/2 for two, 1/6 for three. Computed exactly, in O(n log n + n r^2).
     """
-    if len(set(gold)) > MAX_CLASSES:
-        reason = f"{len(set(gold))} classes, over {MAX_CLASSES}. Does the gold column hold measurements, not grades?"
-        return [MetricFamily(("vus",), lambda weights: [np.nan], undefined={"vus": reason})]
-    if len(set(gold)) < 2:
-        reason = "every answer is of the same class: there is no order"
+    number = len(set(gold))
+    if not 2 <= number <= MAX_CLASSES:
+        reason = (
+            "every answer is of the same class: there is no order"
+            if number < 2
+            else f"{number} classes, over {MAX_CLASSES}. Does the gold column hold measurements, not grades?"
+        )
         return [MetricFamily(("vus",), lambda weights: [np.nan], undefined={"vus": reason})]
     compute_volume = volume_under_roc_surface(np.asarray(gold), np.asarray(scores, dtype=np.float64))
     size = {"vus": count_effective([[one] for one in np.unique(gold, return_inverse=True)[1].tolist()])}
