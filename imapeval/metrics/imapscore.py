@@ -53,15 +53,6 @@ that a list of all possibilities earns little. 99% of 400 answers by language mo
 (docs/agreement.md)."""
 
 
-@dataclass(frozen=True, slots=True)
-class _SharedTerm:
-    """A term in both answers: its values and the relations between them."""
-
-    reference: tuple[str, ...]
-    response: tuple[str, ...]
-    matches: Mapping[tuple[str, str], Match]
-
-
 def compute_credit(match: Match) -> float:
     """Return the credit of a pair of values, 0..1: that of its relation or of its similarity, whichever is higher.
 
@@ -168,15 +159,19 @@ def find_contradicting_facts(matches: Iterable[Match]) -> set[tuple[str, str]]:
 
 
 def _score_equation_1(imap: Imap, matches: Sequence[Match], *, divide: bool) -> Score:
-    shared = _shared_terms(imap, matches)
+    reference, response = values_by_term(imap.reference), values_by_term(imap.response)
+    shared: dict[str, dict[tuple[str, str], Match]] = {term: {} for term in reference if term in response}
+    for match in matches:
+        if not match.other_term and match.term in shared:
+            shared[match.term][match.reference, match.response] = match
     recall = precision = penalty = 0.0
-    for term in shared.values():
-        related = [m for m in term.matches.values() if m.relation in RELATED]
-        recall += len({m.reference for m in related}) / len(term.reference)
-        precision += len({m.response for m in related}) / len(term.response)
+    for term, judged in shared.items():
+        related = [m for m in judged.values() if m.relation in RELATED]
+        recall += len({m.reference for m in related}) / len(reference[term])
+        precision += len({m.response for m in related}) / len(response[term])
         if related:
             penalty += sum(m.relation is Relation.CONTAINMENT for m in related) / len(related)
-    terms = len(values_by_term(imap.reference)) if divide else len(shared)
+    terms = len(reference) if divide else len(shared)
     by = terms if divide else 1
     parts = {"recall": recall / by, "precision": precision / by, "lambda": penalty / by, "terms": float(terms)}
     return Score((recall + precision - penalty) / by, parts)
@@ -191,19 +186,6 @@ def check_scorable(imap: Imap) -> Failure | None:
             "metric", "no-reference-facts", "the reference states no fact for what is asked: nothing to agree with"
         )
     return None
-
-
-def _shared_terms(imap: Imap, matches: Sequence[Match]) -> dict[str, _SharedTerm]:
-    reference, response = values_by_term(imap.reference), values_by_term(imap.response)
-    judged: dict[str, dict[tuple[str, str], Match]] = {}
-    for match in matches:
-        if not match.other_term:
-            judged.setdefault(match.term, {})[match.reference, match.response] = match
-    return {
-        term: _SharedTerm(values, response[term], judged.get(term, {}))
-        for term, values in reference.items()
-        if term in response
-    }
 
 
 def _make_example(steps: tuple[str, ...], score: float) -> Example:

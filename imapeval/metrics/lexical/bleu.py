@@ -95,12 +95,12 @@ class Bleu(Metric):
         from sacrebleu.metrics.bleu import BLEU
 
         library: Any = BLEU
-        counts = _count(case.reference, case.response, choose_tokenizer(case.lang))
+        correct, total, given, expected = _count(case.reference, case.response, choose_tokenizer(case.lang))
         result = library.compute_bleu(
-            list(counts.correct[: self.order]),
-            list(counts.total[: self.order]),
-            counts.given,
-            counts.expected,
+            list(correct[: self.order]),
+            list(total[: self.order]),
+            given,
+            expected,
             smooth_method=self.smooth,
             effective_order=self.effective_order,
             max_ngram_order=self.order,
@@ -140,23 +140,12 @@ class Bleu(Metric):
         return float(whole.score)
 
 
-@dataclass(frozen=True, slots=True)
-class _NgramCounts:
-    """The n-gram counts of a case, for BLEU of every order.
-
-    Attributes:
-        expected, given: Tokens of the reference and of the response.
-        correct, total: By order, the number of the response's n-grams that the reference has, and of all.
-    """
-
-    expected: int
-    given: int
-    correct: tuple[int, ...]
-    total: tuple[int, ...]
-
-
 @lru_cache(maxsize=256)  # more pairs than a batch of 64 samples has, raw and on imaps
-def _count(reference: str, response: str, tokenizer: str) -> _NgramCounts:
+def _count(reference: str, response: str, tokenizer: str) -> tuple[tuple[int, ...], tuple[int, ...], int, int]:
+    """Return by order the number of the response's n-grams that the reference has, and of all; tokens of both texts.
+
+    The response's number of tokens comes first.
+    """
     expected, given = split_for_bleu(reference, tokenizer), split_for_bleu(response, tokenizer)
     correct: list[int] = []
     for order in range(1, ORDERS + 1):
@@ -168,4 +157,4 @@ def _count(reference: str, response: str, tokenizer: str) -> _NgramCounts:
                 found += 1
         correct.append(found)
     total = tuple(max(0, len(given) - start) for start in range(ORDERS))
-    return _NgramCounts(len(expected), len(given), tuple(correct), total)
+    return tuple(correct), total, len(given), len(expected)

@@ -113,8 +113,6 @@ class _NoSynonyms:
     """Stands in for WordNet."""
 
     def synsets(self, word: str) -> list[Any]:
-        """Return no synonyms of any word."""
-        del word
         return []
 
 

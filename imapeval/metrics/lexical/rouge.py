@@ -40,13 +40,8 @@ MAX_GAP = 100
 """Limits the number of pairs of a text to a hundred times its words."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Overlap:
-    """What two texts share, and what each has."""
-
-    both: int
-    expected: int
-    given: int
+_Overlap = tuple[int, int, int]
+"""How much two texts share, and how much the reference and the response have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +66,9 @@ class _Rouge(Metric):
         expected = split_for_rouge(case.reference, case.lang, stem=self.stem_en)
         if not expected:
             return NO_REFERENCE_TOKENS
-        shared = self._measure_overlap(expected, split_for_rouge(case.response, case.lang, stem=self.stem_en))
-        precision, recall = (shared.both / max(1, size) for size in (shared.given, shared.expected))
+        given = split_for_rouge(case.response, case.lang, stem=self.stem_en)
+        shared, in_reference, in_response = self._measure_overlap(expected, given)
+        precision, recall = shared / max(1, in_response), shared / max(1, in_reference)
         both = precision + recall
         parts = {
             "precision": precision,
@@ -126,7 +122,7 @@ class RougeL(_Rouge):
     example = Example(*EXAMPLE_TEXTS, ("longest: take ... the ... tablets; P = 3/5, R = 3/5", "F = 0.6"), 0.6)
 
     def _measure_overlap(self, expected: Tokens, given: Tokens) -> _Overlap:
-        return _Overlap(measure_common_subsequence(expected, given), len(expected), len(given))
+        return measure_common_subsequence(expected, given), len(expected), len(given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,4 +186,4 @@ def _count_skip_bigrams(tokens: Tokens, gap: int) -> Counter[Sequence[str]]:
 def _intersect(expected: Counter[Sequence[str]], given: Counter[Sequence[str]]) -> _Overlap:
     # A loop over one text's n-grams: the operator & would make a Counter of the result first.
     both = sum(min(count, given[ngram]) for ngram, count in expected.items() if ngram in given)
-    return _Overlap(both, expected.total(), given.total())
+    return both, expected.total(), given.total()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import string
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, get_args
 
 import regex
@@ -124,18 +125,10 @@ def make_ngrams(tokens: Tokens, order: int) -> Iterator[tuple[str, ...]]:
     return zip(*(tokens[start:] for start in range(order)), strict=False)
 
 
-class _CachingStemmer:
-    """The stemmer of a language, see `load_stemmer`; stemming is most of the work for short texts."""
-
-    def __init__(self, lang: Lang) -> None:
-        stemmer = load_stemmer(lang)()
-        self.stem: Callable[[str], str] = lru_cache(maxsize=_CACHED_STEMS)(stemmer.stem)
-
-
 @lru_cache
-def open_stemmer(lang: Lang) -> _CachingStemmer:
-    """Return the stemmer of a language, with the method `stem`."""
-    return _CachingStemmer(lang)
+def open_stemmer(lang: Lang) -> Any:
+    """Return the stemmer of a language: `stem` caches, because stemming is most of the work for short texts."""
+    return SimpleNamespace(stem=lru_cache(maxsize=_CACHED_STEMS)(load_stemmer(lang)().stem))
 
 
 @lru_cache

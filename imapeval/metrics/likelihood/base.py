@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from imapeval.metrics.base import Case, Example, MetricResources, Requirement
-    from imapeval.metrics.likelihood.logprobs import LogprobReader
+    from imapeval.metrics.likelihood.local_model import LocalLogprobReader
     from imapeval.signature import Value
     from imapeval.types import Lang
 
@@ -60,7 +60,7 @@ class LikelihoodMetric(BatchMetric):
         "",
         signed=False,
     )
-    reader: LogprobReader | ServerLogprobReader | None = resource()
+    reader: LocalLogprobReader | ServerLogprobReader | None = resource()
 
     @computed
     def requires(self) -> frozenset[Requirement]:

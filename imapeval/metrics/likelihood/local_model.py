@@ -66,6 +66,7 @@ class LocalLogprobReader:
     )
 
     def read(self, continuations: Sequence[Continuation]) -> list[TokenLogprobs | Failure]:
+        """Return the probabilities of each text, or `Failure("too-long")` if it must be read whole and does not fit."""
         # Other threads may evict what is known now while the model reads.
         found = {continuation: self._known.get(continuation) for continuation in continuations}
         fresh = [continuation for continuation, outcome in found.items() if outcome is None]

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from imapeval.errors import ProviderError
 from imapeval.llm.protocol import Request
 from imapeval.llm.providers.echo_logprobs import token_ends
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from imapeval.llm.protocol import Model
-    from imapeval.types import Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +44,6 @@ class TokenLogprobs:
     logprobs: tuple[float, ...]
     ends: tuple[int, ...]
     windows: int = 1
-
-
-class LogprobReader(Protocol):
-    """Computes the probabilities of texts.
-
-    Attributes:
-        identity: Which model, for the signature.
-    """
-
-    @property
-    def identity(self) -> str: ...
-
-    def read(self, continuations: Sequence[Continuation]) -> list[TokenLogprobs | Failure]:
-        """Read a batch.
-
-        Returns:
-            For each text its probabilities, or `Failure("too-long")` if it must be read whole and does not fit.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,8 +50,8 @@ class KnowledgeSource:
     postings: Mapping[str, tuple[tuple[int, int], ...]]
     lengths: tuple[int, ...]
 
-    def search(self, text: str, *, most: int = MAX_PASSAGES) -> list[str]:
-        """Return the passages most relevant to a text, the best first; each shares a word with it."""
+    def search(self, text: str) -> list[str]:
+        """Return the `MAX_PASSAGES` passages most relevant to a text, the best first; each shares a word with it."""
         mean = sum(self.lengths) / len(self.lengths)
         scores: dict[int, float] = {}
         for word in _split(text):
@@ -62,7 +62,7 @@ class KnowledgeSource:
                 length = 1 - _B + _B * self.lengths[index] / mean
                 gain = weight * count * (_K1 + 1) / (count + _K1 * length)
                 scores[index] = scores.get(index, 0.0) + gain
-        best = heapq.nsmallest(most, scores.items(), key=lambda found: (-found[1], found[0]))
+        best = heapq.nsmallest(MAX_PASSAGES, scores.items(), key=lambda found: (-found[1], found[0]))
         return [self.passages[index] for index, _ in best]
 
 

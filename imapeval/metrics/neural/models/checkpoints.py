@@ -11,7 +11,7 @@ import pickle
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import ResourceError
 from imapeval.files import expand_user
@@ -39,13 +39,6 @@ class EncoderWithHead:
     encoder: LoadedModel
     head: Mapping[str, Any]
     settings: Mapping[str, Any]
-
-
-class Tokenizer(Protocol):
-    """What batches need of a tokenizer (see `imapeval.metrics.neural.models.inputs`)."""
-
-    @property
-    def pad_token_id(self) -> int: ...
 
 
 get_shared = SharedObjects[tuple[str, ...], EncoderWithHead]().get
@@ -168,7 +161,7 @@ def load_tensors(module: Any, state: Mapping[str, Any], *, source: str) -> Any:
 
 
 def build_encoder(
-    network: str, config: Any, state: Mapping[str, Any], *, tokenizer: Tokenizer, device: str, longest: int, source: str
+    network: str, config: Any, state: Mapping[str, Any], *, tokenizer: Any, device: str, longest: int, source: str
 ) -> LoadedModel:
     """Return an encoder with the given configuration and tensors, with a pooler if they contain one.
 
@@ -176,7 +169,7 @@ def build_encoder(
         network: The class in transformers.
         config: Its configuration in transformers.
         state: Tensors by their names in transformers.
-        tokenizer: Its tokenizer.
+        tokenizer: Its tokenizer, with `pad_token_id`.
         device: "cpu", "cuda" or "mps"; weights are in half precision except on the CPU.
         longest: Maximum number of tokens per text, special ones included.
         source: File of the tensors, for messages.
