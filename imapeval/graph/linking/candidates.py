@@ -64,10 +64,9 @@ class CandidateFinder:
         """Return the `NGRAM_NEIGHBOURS` names nearest to each normal form by n-grams, with their cosines."""
         ngrams, words, _ = extract_features([norm[:MAX_CHARACTERS] for norm in norms])
         found = self._ngrams.search_many(make_feature_sets(len(norms), ngrams, words), NGRAM_NEIGHBOURS)
-        names: list[list[tuple[NameRow, float]]] = []
-        for rows, cosines in found:
-            names.append(list(zip(self._graph.names_at(rows.tolist()), cosines.tolist(), strict=True)))
-        return names
+        return [
+            list(zip(self._graph.names_at(rows.tolist()), cosines.tolist(), strict=True)) for rows, cosines in found
+        ]
 
     def find_many(self, texts: Sequence[str], *, lang: Lang) -> list[CandidateSet]:
         """Return the candidates of each text, a short phrase, unordered."""

@@ -149,7 +149,7 @@ class Linker:
         for spelling in (norm, *spelling_variants(norm)):
             if found := self._name_links(spelling, "exact", 1.0):
                 return found + self._link_treatments(norm)
-        if found := self._link_narrower(norm):
+        if found := _make_links(self.graph.lookup_narrower(norm), norm, _CORE_SCORE, "kind"):
             return found
         outside, *inside = phrases.split_brackets(value) or ("",)
         # Text in brackets that is not a name narrows the text outside: "diabetes (type 1)".
@@ -172,9 +172,6 @@ class Linker:
             if found := self._name_links(spelling, "core", _CORE_SCORE):
                 return found
         return ()
-
-    def _link_narrower(self, norm: str) -> tuple[Link, ...]:
-        return _make_links(self.graph.lookup_narrower(norm), norm, _CORE_SCORE, "kind")
 
     def _link_treatments(self, norm: str) -> tuple[Link, ...]:
         for agent in phrases.find_treatment_agents(norm):

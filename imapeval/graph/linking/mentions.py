@@ -48,40 +48,29 @@ class MentionScanner:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._types: dict[str, ConceptType] = {}
 
     def scan(self, text: str, *, lang: Lang) -> list[Mention]:
         """Return the mentions in `text`, non-overlapping, in order; the longest name at each place wins."""
-        found = list(self._scan_chinese(text) if lang == "zh" and has_chinese(text) else self._scan_english(text))
-        mentions: list[Mention] = []
-        for start, end, concepts in found:
-            types: tuple[ConceptType, ...] = tuple(self._type_of(concept) for concept in concepts)
-            mentions.append(Mention(text[start:end], start, end, concepts, types))
-        return mentions
-
-    def _type_of(self, concept: str) -> ConceptType:
-        # Cached, because the same few hundred concepts occur in text after text.
-        if concept not in self._types:
-            self._types[concept] = self._graph.concept(concept).type
-        return self._types[concept]
+        found = self._scan_chinese(text) if lang == "zh" and has_chinese(text) else self._scan_english(text)
+        return [
+            Mention(text[start:end], start, end, concepts, tuple(self._graph.concept(one).type for one in concepts))
+            for start, end, concepts in found
+        ]
 
     def _scan_english(self, text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-        for stretch in _STRETCH.finditer(text):
-            yield from self._scan_stretch(text, *stretch.span())
-
-    def _scan_stretch(self, text: str, start: int, end: int) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-        words = [(m.start(), m.end(), normalise(m.group())) for m in _WORD.finditer(text, start, end)]
         table = self._graph.mention_table("en")
-        first = 0
-        while first < len(words):
-            for size in range(min(_MAX_WORDS_EN, len(words) - first), 0, -1):
-                concepts = table.get(" ".join(word for _, _, word in words[first : first + size]))
-                if concepts:
-                    yield words[first][0], words[first + size - 1][1], concepts
-                    first += size
-                    break
-            else:
-                first += 1
+        for stretch in _STRETCH.finditer(text):
+            words = [(m.start(), m.end(), normalise(m.group())) for m in _WORD.finditer(text, *stretch.span())]
+            first = 0
+            while first < len(words):
+                for size in range(min(_MAX_WORDS_EN, len(words) - first), 0, -1):
+                    concepts = table.get(" ".join(word for _, _, word in words[first : first + size]))
+                    if concepts:
+                        yield words[first][0], words[first + size - 1][1], concepts
+                        first += size
+                        break
+                else:
+                    first += 1
 
     def _scan_chinese(self, text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
         chinese, english = self._graph.mention_table("zh"), self._graph.mention_table("en")

@@ -14,12 +14,12 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from imapeval.graph.model import Name
 from imapeval.graph.readers.base import Format, Record
 from imapeval.graph.readers.parsing import rrf
-from imapeval.graph.readers.parsing.delimited import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -109,27 +109,19 @@ def _read_records(source: Source) -> Iterator[Record]:
     names, relations_path, types = rrf.find_tables(source.path, ("RXNCONSO.RRF", "RXNREL.RRF", "RXNSTY.RRF"))
     relations = _Relations(source, relations_path)
     typed: set[str] = set()
-    for rxcui, rows in groupby(_read_names(source, names), key=lambda row: row[0]):
+    for rxcui, rows in groupby(rrf.read_names(source, names), key=itemgetter(0)):
         named = relations.find_named(rxcui)
-        record = _make_record(source, rxcui, [cells for _, cells in rows], named)
+        record = _make_record(source, rxcui, list(rows), named)
         if record.type is not None or named is not None:
             typed.add(_PREFIX + rxcui)
         yield record
     # Concepts that only other vocabularies name have no term type of RxNorm.
     yield from (record for record in rrf.read_types(source, types, _PREFIX) if record.id not in typed)
-    for low, edges in groupby(sorted(set(relations.list_edges())), key=lambda edge: edge[0]):
+    for low, edges in groupby(sorted(set(relations.list_edges())), key=itemgetter(0)):
         record = Record(_PREFIX + low, source.name)
         for _, meaning, high in edges:
             (record.parents if meaning == "kind" else record.wholes).append(_PREFIX + high)
         yield record
-
-
-def _read_names(source: Source, path: Path) -> Iterator[tuple[str, list[str]]]:
-    for line, cells in read_rows(source, path, separator="|", width=rrf.NAME_COLUMNS + 1):
-        if cells[16] != "N":
-            source.skipped["suppressed names"] += 1
-        elif source.check_name(cells[14], line=line, path=path):
-            yield cells[0], cells
 
 
 def _make_record(source: Source, rxcui: str, rows: list[list[str]], named: str | None) -> Record:

@@ -74,9 +74,7 @@ def _read_names(source: Source, key: str) -> Iterator[Record]:
             if not source.check_name(label, line=number):
                 continue
             labelled.add(record.id)
-            chinese = has_chinese(label)
-            record.label = "" if chinese else label
-            record.names.append(Name(label, "zh" if chinese else "en", "name", source.name))
+            _add_label(record, label)
         if all(name[:2] != known[:2] for known in record.names):
             record.names.append(name)
         for parent in filter(None, (part.strip() for part in row.get("parent", "").split("|"))):
@@ -123,13 +121,17 @@ def _make_ends(source: Source, *texts: str) -> list[Record]:
     ends: list[Record] = []
     for text in texts:
         record = _start_record(source, text, known=_is_id(text))
-        if record is not None and not _is_id(text):
-            chinese = has_chinese(text)
-            record.label = "" if chinese else text
-            record.names.append(Name(text, "zh" if chinese else "en", "name", source.name))
         if record is not None:
+            if not _is_id(text):
+                _add_label(record, text)
             ends.append(record)
     return ends
+
+
+def _add_label(record: Record, text: str) -> None:
+    chinese = has_chinese(text)
+    record.label = "" if chinese else text
+    record.names.append(Name(text, "zh" if chinese else "en", "name", record.source))
 
 
 def _start_record(source: Source, text: str, *, known: bool) -> Record | None:

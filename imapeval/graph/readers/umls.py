@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from imapeval.graph.model import Name
 from imapeval.graph.readers.base import Format, Record, restore_word_order, split_semantic_tag
 from imapeval.graph.readers.parsing import rrf
-from imapeval.graph.readers.parsing.delimited import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,10 +40,10 @@ def _recognise(path: Path, head: bytes) -> bool:
 def _read_records(source: Source) -> Iterator[Record]:
     names, relations, types = rrf.find_tables(source.path, ("MRCONSO.RRF", "MRREL.RRF", "MRSTY.RRF"))
     # Releases are sorted by concept. In other files the rows of a concept give several records, which are combined.
-    for cui, rows in groupby(_read_names(source, names), key=lambda row: row[0]):
-        yield _make_record(source, cui, (cells for _, cells in rows))
+    for cui, rows in groupby(rrf.read_names(source, names, langs=_LANGS), key=itemgetter(0)):
+        yield _make_record(source, cui, rows)
     yield from rrf.read_types(source, types, _PREFIX)
-    for _, edges in groupby(rrf.read_relations(source, relations, _MEANINGS), key=lambda edge: edge[0]):
+    for _, edges in groupby(rrf.read_relations(source, relations, _MEANINGS), key=itemgetter(0)):
         records: dict[str, Record] = {}
         for _, meaning, low, high in edges:
             record = records.setdefault(low, Record(_PREFIX + low, source.name))
@@ -51,16 +51,6 @@ def _read_records(source: Source) -> Iterator[Record]:
             if _PREFIX + high not in highs:
                 highs.append(_PREFIX + high)
         yield from records.values()
-
-
-def _read_names(source: Source, path: Path) -> Iterator[tuple[str, list[str]]]:
-    for line, cells in read_rows(source, path, separator="|", width=rrf.NAME_COLUMNS + 1):
-        if cells[1] not in _LANGS:
-            source.skipped["names in other languages"] += 1
-        elif cells[16] != "N":
-            source.skipped["suppressed names"] += 1
-        elif source.check_name(cells[14], line=line, path=path):
-            yield cells[0], cells
 
 
 def _make_record(source: Source, cui: str, rows: Iterable[list[str]]) -> Record:

@@ -17,7 +17,7 @@ from imapeval.graph.readers.parsing.curies import canonical_curie
 from imapeval.graph.readers.parsing.delimited import check_complete, read_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from imapeval.graph.model import NameKind
@@ -83,6 +83,17 @@ def find_tables(path: Path, tables: Sequence[str]) -> list[Path]:
 
 def _find_table(folder: Path, table: str) -> Path | None:
     return next((file for file in (folder / table, folder / f"{table}.gz") if file.is_file()), None)
+
+
+def read_names(source: Source, path: Path, *, langs: Container[str] | None = None) -> Iterator[list[str]]:
+    """Yield the rows of MRCONSO or RXNCONSO that are names, in languages (LAT) of `langs` if given."""
+    for line, cells in read_rows(source, path, separator="|", width=NAME_COLUMNS + 1):
+        if langs is not None and cells[1] not in langs:
+            source.skipped["names in other languages"] += 1
+        elif cells[16] != "N":
+            source.skipped["suppressed names"] += 1
+        elif source.check_name(cells[14], line=line, path=path):
+            yield cells
 
 
 def read_relations(
