@@ -91,20 +91,14 @@ def _read_rows(file: SourceFile, lines: Iterator[str], delimiter: str, options: 
                 raise empty_file_error(file.path) from None
             return
         except csv.Error as error:
-            raise InputError(
-                f"invalid CSV ({error})",
-                path=file.path,
-                line=line,
-                fix='Quote fields with "..." and double inner quotes.',
+            raise file.error(
+                f"invalid CSV ({error})", line=line, fix='Quote fields with "..." and double inner quotes.'
             ) from error
         if not any(cells):
             empty += 1
             if empty > _MAX_EMPTY:
-                raise InputError(
-                    f"more than {_MAX_EMPTY:,} rows in succession are empty",
-                    path=file.path,
-                    line=line,
-                    fix="Remove the empty rows.",
+                raise file.error(
+                    f"more than {_MAX_EMPTY:,} rows in succession are empty", line=line, fix="Remove the empty rows."
                 )
             continue
         empty = 0
@@ -115,9 +109,8 @@ def _read_rows(file: SourceFile, lines: Iterator[str], delimiter: str, options: 
         if not warned and reader.line_num > line:
             warned = _warn_of_swallowed_rows(file, line, header, cells, delimiter)
         if len(cells) != len(header):
-            error = InputError(
+            error = file.error(
                 f"{len(cells)} fields where the header has {len(header)}",
-                path=file.path,
                 line=line,
                 fix=f"Quote fields that hold {_DELIMITERS[delimiter]} or line breaks.",
             )

@@ -129,8 +129,8 @@ def _report_damage(file: SourceFile) -> Generator[None]:
         *(*UNREADABLE_ARCHIVE, zlib.error, EOFError, SyntaxError, expat.ExpatError),
         *(LookupError, TypeError, AttributeError),
     ) as error:
-        raise InputError(
-            f"not an Excel file ({error})", path=file.path, fix="Save it as .xlsx, without a password, or as CSV."
+        raise file.error(
+            f"not an Excel file ({error})", fix="Save it as .xlsx, without a password, or as CSV."
         ) from error
 
 
@@ -343,12 +343,10 @@ def _choose_sheet(book: _Book, title: str | None, file: SourceFile) -> str:
         if title in book.visible and any(_count_texts(cells) >= 2 for _, cells in book.parse_rows(path))
     }
     if len(tables) > 1:
-        raise InputError(
-            f"several sheets have a table: {list_columns(tables)}", path=file.path, fix="Choose one with --sheet NAME."
-        )
+        raise file.error(f"several sheets have a table: {list_columns(tables)}", fix="Choose one with --sheet NAME.")
     if not tables:
         problem = "no sheet has a row with two texts or more, which would be the header"
-        raise InputError(problem, path=file.path, fix="Give a table with the names of its columns in one row.")
+        raise file.error(problem, fix="Give a table with the names of its columns in one row.")
     ((title, path),) = tables.items()
     if len(book.sheets) > 1:
         _log.warning("%s: read from the sheet %r, the only one with a table", file.path, title)
@@ -365,9 +363,8 @@ def _read_header(cells: Mapping[int, Cell], line: int, areas: Iterable[_Area], f
     for area in areas:
         if area.top <= line <= area.bottom and area.right > area.left:
             first, last = get_column_letter(area.left), get_column_letter(area.right)
-            raise InputError(
+            raise file.error(
                 f"the header cells {first}{area.top}:{last}{area.bottom} are merged",
-                path=file.path,
                 line=line,
                 unit="row",
                 fix="Give each column a name of its own, in one row.",

@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 
 def too_large_error(file: SourceFile, what: str) -> InputError:
     """Return the error for a file that is too large in one respect."""
-    return InputError(f"the file {what}", path=file.path, fix="Save the table as CSV.")
+    return file.error(f"the file {what}", fix="Save the table as CSV.")
 
 
 class DepthLimit:

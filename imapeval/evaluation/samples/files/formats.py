@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
-from imapeval.errors import InputError
 from imapeval.evaluation.samples.files.delimited import read_delimited
 from imapeval.evaluation.samples.files.excel import UNREADABLE_ARCHIVE, read_excel
 from imapeval.evaluation.samples.files.json_files import read_json
@@ -75,9 +74,8 @@ def read_file(source: str, options: ReadOptions = DEFAULT_OPTIONS, *, kind: File
     with open_source(source) as file:
         read_as = kind or _recognise(file)
         if options.sheet is not None and read_as != "xlsx":
-            raise InputError(
+            raise file.error(
                 f"is read as {read_as}, which has no sheets such as {options.sheet!r}",
-                path=file.path,
                 fix="Leave out --sheet, or give an Excel file.",
             )
         yield from _READERS[read_as](file, options)
@@ -104,12 +102,10 @@ def _recognise_binary(file: SourceFile) -> FileFormat | None:
     if head.startswith(b"PK\3\4"):
         if _holds_workbook(file):
             return "xlsx"
-        raise InputError("a ZIP archive that is not an Excel file", path=file.path, fix="Unpack it, and give one file.")
+        raise file.error("a ZIP archive that is not an Excel file", fix="Unpack it, and give one file.")
     if head.startswith(_OLD_EXCEL):
-        raise InputError(
-            "an Excel file of the old format, or with a password",
-            path=file.path,
-            fix="Save it as .xlsx, without a password.",
+        raise file.error(
+            "an Excel file of the old format, or with a password", fix="Save it as .xlsx, without a password."
         )
     return None
 
@@ -134,8 +130,7 @@ def _recognise_text(file: SourceFile) -> FileFormat:
     first = next(iter(head.splitlines()), b"")
     if any(mark in first for mark in b",\t;|") and min(first) >= ord("\t"):
         return "csv"
-    raise InputError(
+    raise file.error(
         f"unknown file type {file.suffix!r}" if file.suffix else "the type of the file is not recognised",
-        path=file.path,
         fix=f"Give a file of type {', '.join(SUFFIXES)}, or say how to read it with --loader.",
     )

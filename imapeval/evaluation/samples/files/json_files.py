@@ -7,7 +7,6 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
-from imapeval.errors import InputError
 from imapeval.evaluation.samples.files.text_lines import MAX_ROW, join_pieces, read_pieces, too_long_error
 from imapeval.evaluation.samples.rows import Row, list_columns, reject_row, short_repr
 from imapeval.parsing import DECODER, DuplicateKeyError, parse_json
@@ -86,15 +85,14 @@ def _read_json_lines(lines: Iterable[tuple[int, str]], file: SourceFile, options
         try:
             fields = parse_json(text)
         except ValueError as error:
-            refused = InputError(f"invalid JSON ({_describe(error)})", path=file.path, line=line, fix=_FIX_LINE)
+            refused = file.error(f"invalid JSON ({_describe(error)})", line=line, fix=_FIX_LINE)
             yield reject_row(refused, number=number, options=options)
             continue
         if isinstance(fields, dict):
             yield Row(number, line, cast("dict[str, Any]", fields))
             continue
-        refused = InputError(
+        refused = file.error(
             f"expected a JSON object, found {text.strip()[:40]!r}",
-            path=file.path,
             line=line,
             fix="Write one object per line, with the fields id, question, reference and response.",
         )
@@ -108,17 +106,13 @@ def _parse_whole(file: SourceFile, lines: Iterable[tuple[int, str]]) -> Any:
         texts[line] = text
         size += len(text)
         if size > _MAX_OBJECT:
-            raise InputError(
-                f"an object has more than {_MAX_OBJECT:,} characters", path=file.path, line=line, fix=_FIX_LIST
-            )
+            raise file.error(f"an object has more than {_MAX_OBJECT:,} characters", line=line, fix=_FIX_LIST)
     try:
         return parse_json("".join(texts.values()))
     except ValueError as error:
         # Empty lines were left out.
         index = min(error.lineno, len(texts)) - 1 if isinstance(error, json.JSONDecodeError) else 0
-        raise InputError(
-            f"invalid JSON ({_describe(error)})", path=file.path, line=[*texts][index], fix=_FIX_LIST
-        ) from error
+        raise file.error(f"invalid JSON ({_describe(error)})", line=[*texts][index], fix=_FIX_LIST) from error
 
 
 def _describe(error: ValueError) -> str:
@@ -179,7 +173,7 @@ def _parse_list(file: SourceFile, pieces: Iterator[tuple[int, str]], *, line: in
                 shown = "too many nested brackets"
             if not is_cut:
                 line += text.count("\n", 0, error_at)
-                raise InputError(f"invalid JSON ({shown})", path=file.path, line=line, fix=_FIX_LIST) from error
+                raise file.error(f"invalid JSON ({shown})", line=line, fix=_FIX_LIST) from error
 
 
 def _read_list(records: Iterable[Any], file: SourceFile, options: ReadOptions) -> Iterator[Row]:
@@ -188,9 +182,8 @@ def _read_list(records: Iterable[Any], file: SourceFile, options: ReadOptions) -
             yield Row(number, number, cast("dict[str, Any]", fields), unit="record")
             continue
         is_error = isinstance(fields, DuplicateKeyError)
-        refused = InputError(
+        refused = file.error(
             f"invalid JSON ({fields})" if is_error else f"expected a JSON object, found {short_repr(fields)}",
-            path=file.path,
             line=number,
             unit="record",
             fix=_FIX_LIST,
@@ -209,9 +202,8 @@ def _read_object(record: Any, file: SourceFile, options: ReadOptions) -> Iterato
         return
     lists = {name: value for name, value in record.items() if _is_list_of_objects(value)}
     if len(lists) > 1:
-        raise InputError(
+        raise file.error(
             f"there is an object with the lists {list_columns(lists)}",
-            path=file.path,
             fix="Save the list of answers as a file of its own.",
         )
     if not lists or "role" in (turn := next(iter(lists.values()))[0]) or "from" in turn:

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
-from imapeval.errors import InputError
 from imapeval.evaluation.samples.files.text_lines import MAX_ROW, too_long_error
 from imapeval.evaluation.samples.rows import Row, short_repr
 
@@ -79,7 +78,7 @@ def _make_rows(batches: Iterable[Any], file: SourceFile) -> Iterator[Row]:
         # Of two columns with one name, a row would have only the last.
         names: list[str] = batch.schema.names
         if twice := [name for name, count in Counter(names).items() if count > 1]:
-            raise InputError(f"the column {short_repr(twice[0])} is in it twice", path=file.path, fix="Rename one.")
+            raise file.error(f"the column {short_repr(twice[0])} is in it twice", fix="Rename one.")
         # A batch of Arrow may be the whole file.
         for start in range(0, batch.num_rows, _BATCH_ROWS):
             rows = batch.slice(start, _BATCH_ROWS)
@@ -101,9 +100,7 @@ def _report_damage(file: SourceFile, kind: str) -> Generator[None]:
     # pyarrow raises these for files of another format, for damaged ones, and for values that Python cannot hold.
     except (_import_pyarrow("pyarrow").ArrowException, ValueError, OSError, ArithmeticError, MemoryError) as error:
         problem = " ".join(str(error).split())
-        raise InputError(
-            f"cannot be read as {kind} ({problem})", path=file.path, fix="Write it again, or as JSONL."
-        ) from error
+        raise file.error(f"cannot be read as {kind} ({problem})", fix="Write it again, or as JSONL.") from error
 
 
 def _import_pyarrow(module: str) -> Any:

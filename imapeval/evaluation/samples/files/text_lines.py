@@ -79,6 +79,10 @@ class SourceFile:
         self.stream.seek(0)
         return head
 
+    def error(self, problem: str, *, fix: str, line: int | None = None, unit: Unit = "line") -> InputError:
+        """Return an error that names this source; see `InputError`."""
+        return InputError(problem, path=self.path, line=line, unit=unit, fix=fix)
+
 
 @contextmanager
 def open_source(source: str) -> Generator[SourceFile]:
@@ -294,9 +298,8 @@ def _read_utf8(file: SourceFile, *, certain: bool) -> Iterator[tuple[int, str]]:
                 stream.seek(position - len(raw))
                 yield from _decode(file, "gb18030", first=number)
                 return
-            raise InputError(
+            raise file.error(
                 f"byte 0x{raw[error.start]:02x} is not UTF-8: another encoding, or several mixed in one file",
-                path=file.path,
                 line=number,
                 fix="Save the whole file as UTF-8, or name its encoding with --encoding, such as cp1252 or gb18030.",
             ) from error
@@ -322,9 +325,8 @@ def _decode(file: SourceFile, encoding: str, *, first: int = 1) -> Iterator[tupl
             text = decoder.decode(raw, final=ended)
         except UnicodeDecodeError as error:
             good = error.object[: error.start].decode(encoding, "ignore")
-            raise InputError(
+            raise file.error(
                 f"byte 0x{error.object[error.start]:02x} is not {encoding.upper()}",
-                path=file.path,
                 line=number + good.count("\n"),
                 fix="Correct the line, or name another encoding with --encoding.",
             ) from error
@@ -340,9 +342,8 @@ def _decode(file: SourceFile, encoding: str, *, first: int = 1) -> Iterator[tupl
 
 def too_long_error(file: SourceFile, line: int, unit: Unit = "line") -> InputError:
     """Return the error for a row of more than `MAX_ROW` characters."""
-    return InputError(
+    return file.error(
         f"a row has more than {MAX_ROW:,} characters",
-        path=file.path,
         line=line,
         unit=unit,
         fix="Leave out what is not scored. JSON Lines have one row per line; in CSV, close quotation marks.",
