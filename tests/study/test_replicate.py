@@ -7,7 +7,6 @@ from scipy import stats
 from imapeval.errors import InputError, UsageError
 from imapeval.metrics.registry import all_metrics
 from imapeval.study.data.findings import ALL, Correlation
-from imapeval.study.data.rated import Rated
 from imapeval.study.replicate import (
     METRICS,
     PaperCell,
@@ -16,6 +15,7 @@ from imapeval.study.replicate import (
     correlate_table,
     read_paper_table,
 )
+from tests.study.answers import make_rated
 
 PUBLISHED = Path(__file__).parents[3] / "shared" / "benchmark" / "paper-table2.csv"
 
@@ -64,15 +64,7 @@ def test_means_by_data_set():
     random = np.random.default_rng(0)
     systems = [name for name in ("HMedQA/GPT-4", "HMedQA/PaLM-2", "iCliniq/ChatGPT") for _ in range(12)]
     scores, ratings = random.normal(size=(36, 1)), random.integers(6, size=(36, 2)).astype(float)
-    rated = Rated(
-        ids=tuple(map(str, range(36))),
-        questions=np.arange(36),
-        systems=tuple(systems),
-        metrics=("m",),
-        scores=scores,
-        dimensions=("accuracy", "completeness"),
-        ratings=ratings,
-    )
+    rated = make_rated(scores, ratings, systems=tuple(systems), dimensions=("accuracy", "completeness"))
     found = correlate_table(rated, seed=0, resamples=20)
     for name, rows in (("HMedQA", (0, 12)), ("iCliniq", (24,))):
         parts = [

@@ -3,7 +3,6 @@
 `benchmarks/limits_of_agreement.py` measures how often the intervals hold the truth.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +12,7 @@ from imapeval.errors import UsageError
 from imapeval.study.agreement.limits_of_agreement import MEAN_RATING, find_limits, find_limits_of_metric
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import RatingScale
+from tests.study.answers import make_rated
 
 # Bland and Altman 1986, Table 1, the first measurements: peak expiratory flow of 17 people by two meters, in l/min.
 WRIGHT = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]
@@ -20,8 +20,8 @@ MINI = [512, 430, 520, 428, 500, 600, 364, 380, 658, 445, 432, 626, 260, 477, 25
 
 
 @pytest.fixture
-def flows(build_rated: Callable[..., Rated]) -> Rated:
-    return build_rated({"flow": np.array([WRIGHT, MINI], dtype=np.float64).T})
+def flows() -> Rated:
+    return make_rated(by_rater={"flow": np.array([WRIGHT, MINI], dtype=np.float64).T})
 
 
 def test_bland_and_altman_1986(flows: Rated):
@@ -54,21 +54,21 @@ def test_answers_to_one_question_count_together(flows: Rated):
     assert again.n == 34
 
 
-def test_raters_who_always_agree(build_rated: Callable[..., Rated]):
+def test_raters_who_always_agree():
     given = np.tile(np.arange(12.0)[:, None], (1, 2))
-    (row,) = find_limits(build_rated({"a": given}))
+    (row,) = find_limits(make_rated(by_rater={"a": given}))
     assert (row.mean.value, row.lower, row.upper) == (0, row.mean, row.mean)
     assert row.concordance.value == pytest.approx(1)
     assert row.concordance.low < 0.9
-    (row,) = find_limits(build_rated({"a": np.ones((12, 2))}))
+    (row,) = find_limits(make_rated(by_rater={"a": np.ones((12, 2))}))
     assert row.concordance is None
 
 
-def test_too_few_answers(build_rated: Callable[..., Rated]):
+def test_too_few_answers():
     given = np.full((12, 3), np.nan)
     given[:, 0] = range(12)
     given[:9, 1] = 3
-    rows = find_limits(build_rated({"a": given}))
+    rows = find_limits(make_rated(by_rater={"a": given}))
     assert [(row.first, row.second, row.n) for row in rows] == [("A", "B", 9)]
     assert "9 answers" in str(rows[0].reason)
 
@@ -99,9 +99,9 @@ def test_a_metric_on_the_scale_of_the_ratings(flows: Rated):
         find_limits_of_metric(scored, "imapscore", "flow")
 
 
-def test_no_limits_of_ratings_with_two_values(build_rated: Callable[..., Rated]):
+def test_no_limits_of_ratings_with_two_values():
     given = np.random.default_rng(0).integers(0, 2, (40, 2)).astype(np.float64)
-    (row,) = find_limits(build_rated({"a": given}))
+    (row,) = find_limits(make_rated(by_rater={"a": given}))
     assert row.mean.value == pytest.approx(float((given[:, 0] - given[:, 1]).mean()))
     assert (row.lower, row.upper) == (None, None)
     assert row.concordance is not None

@@ -1,5 +1,3 @@
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from scipy import optimize, stats
@@ -9,19 +7,18 @@ from imapeval.study.agreement.measure import STATISTICS, Agreement, choose_stati
 from imapeval.study.agreement.noise_ceiling import find_ceilings
 from imapeval.study.agreement.sentences import describe_agreement
 from imapeval.study.arrays import Floats
-from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import RatingScale
+from tests.study.answers import make_rated
 
 HALVES = RatingScale(0, 5, 0.5)
-Build = Callable[..., Rated]
 
 
 def by_name(rows: list[Agreement]) -> dict[str, Agreement]:
     return {row.statistic: row for row in rows}
 
 
-def test_every_statistic_is_found_and_titled(build_rated: Build, missing: Floats):
-    rated = build_rated({"accuracy": missing}, scales={"accuracy": HALVES})
+def test_every_statistic_is_found_and_titled(missing: Floats):
+    rated = make_rated(by_rater={"accuracy": missing}, scales={"accuracy": HALVES})
     rows = measure_agreement(rated, statistics=tuple(STATISTICS))
     assert [row.statistic for row in rows] == list(STATISTICS)
     for row in rows:
@@ -33,18 +30,18 @@ def test_every_statistic_is_found_and_titled(build_rated: Build, missing: Floats
             assert row.n > 0
 
 
-def test_the_share_of_equal_ratings_has_wilsons_interval(build_rated: Build):
+def test_the_share_of_equal_ratings_has_wilsons_interval():
     # scipy 1.17.1: binomtest(...).proportion_ci(method="wilson").
     for agreed, n in ((20, 20), (17, 20), (0, 9)):
         table = np.array([[1.0, 1.0]] * agreed + [[0.0, 1.0]] * (n - agreed))
         expected = stats.binomtest(agreed, n).proportion_ci(method="wilson")
-        row = measure_agreement(build_rated({"a": table}), statistics=["exact"])[0]
+        row = measure_agreement(make_rated(by_rater={"a": table}), statistics=["exact"])[0]
         assert (row.low, row.high) == pytest.approx((expected.low, expected.high))
 
 
-def test_intervals_are_score_intervals_of_what_is_left_out(build_rated: Build, missing: Floats):
+def test_intervals_are_score_intervals_of_what_is_left_out(missing: Floats):
     questions = np.repeat(np.arange(20), 3)
-    rated = build_rated({"accuracy": missing}, questions=questions.tolist(), scales={"accuracy": HALVES})
+    rated = make_rated(by_rater={"accuracy": missing}, questions=questions.tolist(), scales={"accuracy": HALVES})
     names = ("exact", "mad", "gwet_ac2_linear", "krippendorff_alpha_ordinal", "icc_1_k", "spearman")
     rows = by_name(measure_agreement(rated, statistics=names))
     for name in names:
@@ -66,10 +63,10 @@ def solve_wilson(share: float, size: float, quantile: float) -> list[float]:
     return [optimize.brentq(exceed, *side) for side in ((0, share), (share, 1))]
 
 
-def test_no_interval_has_zero_width(build_rated: Build):
+def test_no_interval_has_zero_width():
     agreeing = {name: np.repeat(np.array(values), 2).reshape(-1, 2) for name, values in PERFECT.items()}
     rows = measure_agreement(
-        build_rated(agreeing, scales={name: RatingScale(0, 5, 1) for name in agreeing}), statistics=EVERY
+        make_rated(by_rater=agreeing, scales={name: RatingScale(0, 5, 1) for name in agreeing}), statistics=EVERY
     )
     for row in rows:
         if row.statistic in ("icc_1_k", "icc_2_k", "icc_3_k") or row.value is not None:
@@ -86,7 +83,7 @@ PERFECT = {"even": [0.0, 1.0] * 10, "rare": [0.0] + [1.0] * 19}
 EVERY = tuple(name for name in STATISTICS if name != "fleiss_kappa")
 
 
-def test_clusters_widen_the_interval(build_rated: Build):
+def test_clusters_widen_the_interval():
     generator = np.random.default_rng(0)
     # Whether raters agree depends on the question alone.
     noisy = np.repeat(generator.random(30) < 0.5, 6)
@@ -94,7 +91,7 @@ def test_clusters_widen_the_interval(build_rated: Build):
     table = np.round(truth[:, None] + noisy[:, None] * generator.normal(size=(180, 2)), 1)
     questions = np.repeat(np.arange(30), 6).tolist()
     widths = []
-    for rated in (build_rated({"a": table}), build_rated({"a": table}, questions=questions)):
+    for rated in (make_rated(by_rater={"a": table}), make_rated(by_rater={"a": table}, questions=questions)):
         row = measure_agreement(rated, statistics=["exact"])[0]
         widths.append(row.high - row.low)
     assert widths[1] > 1.4 * widths[0]
@@ -120,8 +117,8 @@ def test_which_statistics_suit(complete: Floats, missing: Floats):
     assert not any("kappa" in name or "gwet" in name for name in sliders)
 
 
-def test_averages_are_refused(build_rated: Build):
-    rated = build_rated({}, averages={"accuracy": np.array([1.0, 2.5, 3.0])})
+def test_averages_are_refused():
+    rated = make_rated(ratings={"accuracy": np.array([1.0, 2.5, 3.0])})
     (row,) = measure_agreement(rated)
     assert row.value is None
     assert "only average ratings are known" in row.reason
@@ -136,16 +133,18 @@ def test_averages_are_refused(build_rated: Build):
         ([[3.0, np.nan], [np.nan, 2.0]], "no answer was rated by two raters"),
     ],
 )
-def test_nothing_to_measure(build_rated: Build, table: list[list[float]], reason: str):
-    rows = measure_agreement(build_rated({"a": np.array(table)}), statistics=["krippendorff_alpha_interval", "icc_1_1"])
+def test_nothing_to_measure(table: list[list[float]], reason: str):
+    rows = measure_agreement(
+        make_rated(by_rater={"a": np.array(table)}), statistics=["krippendorff_alpha_interval", "icc_1_1"]
+    )
     for row in rows:
         assert row.value is None
         assert row.low is None
         assert reason in row.reason
 
 
-def test_two_answers(build_rated: Build):
-    rows = by_name(measure_agreement(build_rated({"a": np.array([[1.0, 1.0], [4.0, 3.0]])})))
+def test_two_answers():
+    rows = by_name(measure_agreement(make_rated(by_rater={"a": np.array([[1.0, 1.0], [4.0, 3.0]])})))
     alpha = rows["krippendorff_alpha_interval"]
     # 1 squared apart within answers, 27 over all six pairs of the four ratings: 1 - 3 * 1 / 27.
     assert alpha.value == pytest.approx(8 / 9)
@@ -154,18 +153,19 @@ def test_two_answers(build_rated: Build):
     assert rows["spearman"].value is None
 
 
-def test_one_question_has_no_interval(build_rated: Build, complete: Floats):
-    rows = measure_agreement(build_rated({"a": complete}, questions=[0] * len(complete)))
+def test_one_question_has_no_interval(complete: Floats):
+    rows = measure_agreement(make_rated(by_rater={"a": complete}, questions=[0] * len(complete)))
     assert all(row.value is not None and row.low is None for row in rows)
 
 
-def test_unknown_statistic(build_rated: Build, complete: Floats):
+def test_unknown_statistic(complete: Floats):
     with pytest.raises(UsageError, match="'kappa'"):
-        measure_agreement(build_rated({"a": complete}), statistics=["kappa"])
+        measure_agreement(make_rated(by_rater={"a": complete}), statistics=["kappa"])
 
 
-def test_sentences(build_rated: Build, complete: Floats):
-    rated = build_rated({"accuracy": complete}, scales={"accuracy": HALVES}, averages={"tone": np.ones(60)})
+def test_sentences(complete: Floats):
+    means = {"accuracy": complete.mean(axis=1), "tone": np.ones(60)}
+    rated = make_rated(None, means, by_rater={"accuracy": complete}, scales={"accuracy": HALVES})
     agreements = measure_agreement(rated)
     rows = by_name([row for row in agreements if row.dimension == "accuracy"])
     accuracy, tone = describe_agreement(rated, agreements, find_ceilings(rated))
@@ -178,8 +178,8 @@ def test_sentences(build_rated: Build, complete: Floats):
     assert tone.startswith("tone: agreement among raters cannot be measured: only average ratings are known")
 
 
-def test_a_dimension_that_nobody_rated(build_rated: Build, complete: Floats):
-    rated = build_rated({"a": complete, "b": np.full(complete.shape, np.nan)})
+def test_a_dimension_that_nobody_rated(complete: Floats):
+    rated = make_rated(by_rater={"a": complete, "b": np.full(complete.shape, np.nan)})
     agreements, ceilings = measure_agreement(rated), find_ceilings(rated)
     for row in (*agreements, *ceilings):
         assert (row.value is None) == (row.dimension == "b")
@@ -187,7 +187,7 @@ def test_a_dimension_that_nobody_rated(build_rated: Build, complete: Floats):
     assert describe_agreement(rated, agreements, ceilings)[1].startswith("b: agreement among raters cannot be measured")
 
 
-def test_all_ratings_the_same_without_a_scale(build_rated: Build):
-    rated = build_rated({"accuracy": np.full((6, 2), 3.0)})
+def test_all_ratings_the_same_without_a_scale():
+    rated = make_rated(by_rater={"accuracy": np.full((6, 2), 3.0)})
     found = by_name(measure_agreement(rated))["mad"]
     assert (found.value, found.low, found.high) == (0.0, None, None)

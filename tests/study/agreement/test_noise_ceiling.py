@@ -1,5 +1,4 @@
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,8 @@ from scipy import stats
 from imapeval.study.agreement.noise_ceiling import Ceiling, correct_for_attenuation, find_ceilings, find_ratio_interval
 from imapeval.study.arrays import Floats
 from imapeval.study.data.findings import ALL, Correlation
-from imapeval.study.data.rated import Rated
+from tests.study.answers import make_rated
 
-Build = Callable[..., Rated]
 Ends = tuple[float, float, float]
 
 
@@ -24,12 +22,12 @@ def simulate(n: int, noise: float, *, leniency: Floats, seed: int = 0) -> tuple[
     return truth, truth[:, None] + leniency + noise * generator.normal(size=(n, len(leniency)))
 
 
-def test_cronbachs_alpha(build_rated: Build):
+def test_cronbachs_alpha():
     expected: dict[str, Any] = json.loads((Path(__file__).parents[1] / "expected/agreement.json").read_text("utf-8"))
     ratings = np.array(expected["complete"], dtype=np.float64)
     # Cronbach's alpha: k / (k - 1) (1 - sum of the raters' variances / variance of the sums).
     alpha = 3 / 2 * (1 - ratings.var(axis=0, ddof=1).sum() / ratings.sum(axis=1).var(ddof=1))
-    ceiling = find_ceilings(build_rated({"a": ratings}))[0]
+    ceiling = find_ceilings(make_rated(by_rater={"a": ratings}))[0]
     assert ceiling.reliability == pytest.approx(alpha)
     assert ceiling.reliability == pytest.approx(expected["pingouin"]["ICC(3,k)"][0])
     assert ceiling.value == pytest.approx(alpha**0.5)
@@ -37,7 +35,7 @@ def test_cronbachs_alpha(build_rated: Build):
 
 
 @pytest.mark.slow
-def test_the_truth_reaches_it_and_no_more(build_rated: Build):
+def test_the_truth_reaches_it_and_no_more():
     truth, ratings = simulate(20_000, 1.0, leniency=np.array([-0.5, 0.0, 0.7]))
     mean = ratings.mean(axis=1)
     reached = {
@@ -45,7 +43,7 @@ def test_the_truth_reaches_it_and_no_more(build_rated: Build):
         "spearman": stats.spearmanr(truth, mean).statistic,
         "kendall_tau_b": stats.kendalltau(truth, mean).statistic,
     }
-    ceilings = {row.coefficient: row for row in find_ceilings(build_rated({"a": ratings}))}
+    ceilings = {row.coefficient: row for row in find_ceilings(make_rated(by_rater={"a": ratings}))}
     assert {name: row.value for name, row in ceilings.items()} == pytest.approx(reached, abs=0.01)
     # Three raters whose error varies as answers do: 3 / (3 + 1).
     assert ceilings["pearson"].reliability == pytest.approx(0.75, abs=0.01)
@@ -54,47 +52,47 @@ def test_the_truth_reaches_it_and_no_more(build_rated: Build):
 @pytest.mark.slow
 @pytest.mark.parametrize("prevalence", [0.5, 0.9])
 @pytest.mark.parametrize("some", [False, True])
-def test_in_ranks_the_truth_reaches_it_against_yes_and_no(build_rated: Build, prevalence: float, some: bool):
+def test_in_ranks_the_truth_reaches_it_against_yes_and_no(prevalence: float, some: bool):
     truth, ratings = simulate(40_000, 0.7, leniency=np.array([-0.4, 0.0, 0.4]))
     answers = (ratings > np.quantile(ratings, 1 - prevalence)).astype(np.float64)
     if some:
         answers[np.random.default_rng(1).random(answers.shape) < 1 / 3] = np.nan
     rated = np.flatnonzero(np.isfinite(answers).any(axis=1))
     means = np.nanmean(answers[rated], axis=1)
-    ceilings = {row.coefficient: row for row in find_ceilings(build_rated({"a": answers[rated]}))}
+    ceilings = {row.coefficient: row for row in find_ceilings(make_rated(by_rater={"a": answers[rated]}))}
     assert ceilings["spearman"].value == pytest.approx(stats.spearmanr(truth[rated], means).statistic, abs=0.01)
     assert ceilings["kendall_tau_b"].value == pytest.approx(stats.kendalltau(truth[rated], means).statistic, abs=0.01)
 
 
 @pytest.mark.slow
-def test_in_ranks_raters_who_differ_in_strictness_and_miss_answers(build_rated: Build):
+def test_in_ranks_raters_who_differ_in_strictness_and_miss_answers():
     """Of five raters 31 sets rate an answer; their strictness varies less than that of raters drawn anew."""
     truth, ratings = simulate(1500, 0.5, leniency=np.array([-1.0, -0.5, 0.0, 0.5, 1.0]))
     answers = np.clip(np.round((2.5 + 1.2 * ratings) * 2) / 2, 0, 5)
     answers[np.random.default_rng(1).random(answers.shape) < 1 / 3] = np.nan
     rated = np.flatnonzero(np.isfinite(answers).any(axis=1))
     means = np.nanmean(answers[rated], axis=1)
-    ceilings = {row.coefficient: row for row in find_ceilings(build_rated({"a": answers[rated]}))}
+    ceilings = {row.coefficient: row for row in find_ceilings(make_rated(by_rater={"a": answers[rated]}))}
     assert ceilings["spearman"].value == pytest.approx(stats.spearmanr(truth[rated], means).statistic, abs=0.02)
     assert ceilings["kendall_tau_b"].value == pytest.approx(stats.kendalltau(truth[rated], means).statistic, abs=0.02)
 
 
-def test_in_ranks_ties_on_a_fine_scale_are_refused(build_rated: Build):
+def test_in_ranks_ties_on_a_fine_scale_are_refused():
     _, ratings = simulate(300, 0.7, leniency=np.zeros(2))
     fine = np.minimum(np.round(20 * ratings + 70), 80.0)
-    pearson, *ranks = find_ceilings(build_rated({"a": fine}))
+    pearson, *ranks = find_ceilings(make_rated(by_rater={"a": fine}))
     assert pearson.value is not None
     assert all(row.value is None and "% of the mean ratings are equal" in (row.reason or "") for row in ranks)
-    assert all(row.value is not None for row in find_ceilings(build_rated({"a": np.round(20 * ratings + 70)})))
+    assert all(row.value is not None for row in find_ceilings(make_rated(by_rater={"a": np.round(20 * ratings + 70)})))
 
 
 @pytest.mark.slow
-def test_each_level_has_its_own_ceiling(build_rated: Build):
+def test_each_level_has_its_own_ceiling():
     truth, ratings = simulate(6000, 1.0, leniency=np.zeros(3))
     # Three systems 3 points apart: all answers together are easy to rank, those of one system are not.
     system = np.arange(6000) % 3
     ratings += 3 * system[:, None]
-    rated = replace(build_rated({"a": ratings}), systems=tuple("xyz"[number] for number in system))
+    rated = replace(make_rated(by_rater={"a": ratings}), systems=tuple("xyz"[number] for number in system))
     rows = {(row.level, row.coefficient): row for row in find_ceilings(rated)}
     assert {level for level, _ in rows} == {"global", "within-system"}
     for name, compute in (
@@ -111,35 +109,35 @@ def test_each_level_has_its_own_ceiling(build_rated: Build):
         assert rows["within-system", name].low < within < rows["within-system", name].high < pooled
 
 
-def test_a_system_whose_raters_disagree_leaves_no_ceiling_within_systems(build_rated: Build):
+def test_a_system_whose_raters_disagree_leaves_no_ceiling_within_systems():
     _, ratings = simulate(80, 0.5, leniency=np.zeros(2))
     ratings[40:] = np.array([[1.0, 3.0], [3.0, 1.0]] * 20)
     ratings[41:45] += 0.1
-    rated = replace(build_rated({"a": ratings}), systems=("x",) * 40 + ("y",) * 40)
+    rated = replace(make_rated(by_rater={"a": ratings}), systems=("x",) * 40 + ("y",) * 40)
     rows = [row for row in find_ceilings(rated) if row.level == "within-system"]
     assert len(rows) == 3
     assert all(row.value is None and (row.reason or "").startswith("y: raters agree no better") for row in rows)
 
 
 @pytest.mark.slow
-def test_strictness_is_noise_where_raters_differ_from_answer_to_answer(build_rated: Build):
+def test_strictness_is_noise_where_raters_differ_from_answer_to_answer():
     truth, ratings = simulate(20_000, 0.7, leniency=np.array([-1.0, 0.0, 1.0, 2.0]))
     generator = np.random.default_rng(1)
     # One to four of the raters, drawn anew for each answer.
     drawn = generator.permuted(np.tile(np.arange(4), (20_000, 1)), axis=1)
     ratings[drawn >= generator.integers(1, 5, size=20_000)[:, None]] = np.nan
-    rated = build_rated({"a": ratings})
+    rated = make_rated(by_rater={"a": ratings})
     ceiling = find_ceilings(rated)[0]
     reached = stats.pearsonr(truth, rated.ratings_of("a")).statistic
     assert ceiling.value == pytest.approx(reached, abs=0.01)
     assert ceiling.raters == pytest.approx(2.5, abs=0.05)
 
 
-def test_the_interval_is_of_questions(build_rated: Build):
+def test_the_interval_is_of_questions():
     _, ratings = simulate(120, 1.0, leniency=np.zeros(3))
     twice = np.repeat(ratings, 2, axis=0)
-    alone = find_ceilings(build_rated({"a": ratings}))[0]
-    doubled = build_rated({"a": twice}, questions=np.repeat(np.arange(120), 2).tolist())
+    alone = find_ceilings(make_rated(by_rater={"a": ratings}))[0]
+    doubled = make_rated(by_rater={"a": twice}, questions=np.repeat(np.arange(120), 2).tolist())
     together = find_ceilings(doubled)[0]
     # Answers that stand there twice add nothing that is new.
     assert (together.low, together.high) == pytest.approx((alone.low, alone.high), abs=0.005)
@@ -156,15 +154,15 @@ def test_the_interval_is_of_questions(build_rated: Build):
         ([[2.0, 2.0], [2.0, 2.0]], "all ratings are 2"),
     ],
 )
-def test_refused(build_rated: Build, table: list[list[float]], reason: str):
-    for row in find_ceilings(build_rated({"a": np.array(table)})):
+def test_refused(table: list[list[float]], reason: str):
+    for row in find_ceilings(make_rated(by_rater={"a": np.array(table)})):
         assert row.value is None
         assert row.low is None
         assert reason in row.reason
 
 
-def test_averages_are_refused(build_rated: Build):
-    rows = find_ceilings(build_rated({}, averages={"accuracy": np.array([1.0, 2.0, 5.0])}))
+def test_averages_are_refused():
+    rows = find_ceilings(make_rated(ratings={"accuracy": np.array([1.0, 2.0, 5.0])}))
     assert [row.coefficient for row in rows] == ["pearson", "spearman", "kendall_tau_b"]
     assert all(row.value is None and row.reason and "what each rater gave" in row.reason for row in rows)
 

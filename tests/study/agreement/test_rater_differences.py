@@ -1,12 +1,10 @@
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
 from imapeval.study.agreement.rater_differences import bin_differences, count_differences
 from imapeval.study.data.findings import ALL
-from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import RatingScale
+from tests.study.answers import make_rated
 
 HALVES = RatingScale(0, 5, 0.5)
 
@@ -42,9 +40,9 @@ def test_a_tenth_is_not_lost_to_rounding():
     assert bin_differences(apart, scale=RatingScale(0, 1, 0.1))["0.4, 0.5"] == 0.5
 
 
-def test_pairs_of_raters(build_rated: Callable[..., Rated]):
+def test_pairs_of_raters():
     table = np.array([[1, 1, np.nan], [2, 4, 2.5], [5, 0, np.nan], [3, np.nan, np.nan]])
-    rows = count_differences(build_rated({"accuracy": table}, scales={"accuracy": HALVES}))
+    rows = count_differences(make_rated(by_rater={"accuracy": table}, scales={"accuracy": HALVES}))
     assert [(row.first, row.second, row.n) for row in rows] == [
         ("A", "B", 3),
         ("A", "C", 1),
@@ -57,19 +55,19 @@ def test_pairs_of_raters(build_rated: Callable[..., Rated]):
     assert sum(rows[-1].bins.values()) == pytest.approx(1)
 
 
-def test_without_a_scale_the_ratings_tell(build_rated: Callable[..., Rated]):
-    stars = count_differences(build_rated({"stars": np.array([[1, 5], [2, 2], [4, 3.0]])}))
+def test_without_a_scale_the_ratings_tell():
+    stars = count_differences(make_rated(by_rater={"stars": np.array([[1, 5], [2, 2], [4, 3.0]])}))
     assert list(stars[0].bins) == ["0", "1", "2", "3", "4"]
-    same = count_differences(build_rated({"stars": np.full((3, 2), 2.0)}))
+    same = count_differences(make_rated(by_rater={"stars": np.full((3, 2), 2.0)}))
     assert (same[0].bins, same[0].mean_absolute) == ({"0": 1.0}, 0)
     slider = np.random.default_rng(0).uniform(size=(50, 2)) * 7
-    named = list(count_differences(build_rated({"overall": slider}))[0].bins)
+    named = list(count_differences(make_rated(by_rater={"overall": slider}))[0].bins)
     assert named[1].startswith("above 0, below 2.")
 
 
-def test_nothing_to_compare(build_rated: Callable[..., Rated]):
-    nobody = build_rated({}, averages={"accuracy": np.array([1.0, 2.0])})
-    apart = build_rated({"accuracy": np.array([[1, np.nan], [np.nan, 2.0]])})
+def test_nothing_to_compare():
+    nobody = make_rated(ratings={"accuracy": np.array([1.0, 2.0])})
+    apart = make_rated(by_rater={"accuracy": np.array([[1, np.nan], [np.nan, 2.0]])})
     assert count_differences(nobody) == count_differences(apart) == []
 
 

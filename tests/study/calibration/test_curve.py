@@ -17,20 +17,17 @@ from imapeval.study.calibration.curve import (
 from imapeval.study.calibration.curve_file import read_calibration, write_calibration
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import RatingScale
+from tests.study.answers import make_rated
 
 
 def rate(n: int = 300, *, seed: int = 1, lower_is_better: bool = False, noise: float = 0.5) -> Rated:
     rng = np.random.default_rng(seed)
     scores = rng.random(n)
     ratings = np.clip(np.round(2 * (5 * scores**2 + rng.normal(0, noise, n))) / 2, 0, 5)
-    return Rated(
-        ids=tuple(f"a{number}" for number in range(n)),
+    return make_rated(
+        -scores if lower_is_better else scores,
+        ratings,
         questions=np.arange(n) // 2,
-        systems=("s",) * n,
-        metrics=("m",),
-        scores=(-scores if lower_is_better else scores)[:, None],
-        dimensions=("accuracy",),
-        ratings=ratings[:, None],
         scales={"accuracy": RatingScale(0, 5, 0.5)},
         lower_is_better=frozenset({"m"}) if lower_is_better else frozenset(),
     )

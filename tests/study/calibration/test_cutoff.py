@@ -14,19 +14,16 @@ from imapeval.study.calibration.cutoff import FIGURES, Figure, find_cutoff
 from imapeval.study.data.rated import Rated
 from imapeval.study.intervals.quantiles import student_quantile
 from imapeval.study.intervals.shares import wilson_interval
+from tests.study.answers import make_rated
 
 
 def make(n: int = 200, *, separation: float = 1.2, seed: int = 1, answers: int = 1) -> Rated:
     rng = np.random.default_rng(seed)
     acceptable = rng.random(n) < 0.6
-    return Rated(
-        ids=tuple(map(str, range(n))),
+    return make_rated(
+        (separation * acceptable + rng.normal(size=n)).round(2),
+        np.where(acceptable, 4.0, 2.5),
         questions=np.arange(n) // answers,
-        systems=("s",) * n,
-        metrics=("m",),
-        scores=(separation * acceptable + rng.normal(size=n)).round(2)[:, None],
-        dimensions=("accuracy",),
-        ratings=np.where(acceptable, 4.0, 2.5)[:, None],
     )
 
 

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 from statistics import NormalDist
 
@@ -16,6 +17,7 @@ from imapeval.study.calibration.prediction_powered import (
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import RatingScale
 from imapeval.study.intervals.coverage import NEARLY_EQUAL
+from tests.study.answers import make_rated
 
 EXPECTED = json.loads((Path(__file__).parents[1] / "expected" / "ppi.json").read_text(encoding="utf-8"))
 RATINGS, SCORES, UNRATED = (np.array(EXPECTED[name]) for name in ("ratings", "scores", "unrated"))
@@ -93,15 +95,7 @@ def rate(seed: int, *, n: int = 200, share: float = 0.3) -> Rated:
     truth = np.concatenate([2.5 + question, 3.0 + question]) + rng.normal(0, 0.4, 2 * n)
     scores = 0.2 * (truth - np.repeat([0.0, 0.5], n)) + rng.normal(0, 0.05, 2 * n)
     ratings = np.where(np.tile(rng.random(n) < share, 2), truth, np.nan)
-    return Rated(
-        ids=tuple(map(str, range(2 * n))),
-        questions=np.tile(np.arange(n), 2),
-        systems=("a",) * n + ("b",) * n,
-        metrics=("m",),
-        scores=scores[:, None],
-        dimensions=("accuracy",),
-        ratings=ratings[:, None],
-    )
+    return make_rated(scores, ratings, questions=np.tile(np.arange(n), 2), systems=("a",) * n + ("b",) * n)
 
 
 def test_systems_and_their_difference():
@@ -127,9 +121,7 @@ def test_a_system_with_too_few_ratings_and_a_picked_sample_are_named():
     best = np.argsort(-rated.scores[:200, 0])[:60]
     ratings[:200] = np.nan
     ratings[best] = 4.0 + rated.scores[best]
-    rows, differences = estimate_systems(
-        Rated(rated.ids, rated.questions, rated.systems, ("m",), rated.scores, ("accuracy",), ratings), "m", "accuracy"
-    )
+    rows, differences = estimate_systems(replace(rated, ratings=ratings), "m", "accuracy")
     assert "not a random sample" in rows[0].note
     assert rows[1].value is None
     assert rows[1].note == "0 rated questions with a score are fewer than 5"
@@ -149,10 +141,7 @@ def test_what_is_left_out_and_scores_of_which_low_is_good_are_named_as_they_are(
     ratings = np.full((400, 1), np.nan)
     ratings[best, 0] = np.linspace(3, 4, 60)
     scores[best[:3]] = np.nan
-    turned = Rated(
-        rated.ids, rated.questions, rated.systems, ("m",), scores, ("accuracy",), ratings,
-        lower_is_better=frozenset({"m"}),
-    )  # fmt: skip
+    turned = replace(rated, scores=scores, ratings=ratings, lower_is_better=frozenset({"m"}))
     note = estimate_systems(turned, "m", "accuracy")[0][0].note
     assert f"(mean {scores[best[3:], 0].mean():.3f})" in note
     assert note.endswith("; 3 rated answers without a score by m are left out")
@@ -164,10 +153,13 @@ def few(given: list[float], *, scale: RatingScale | None = None) -> tuple[list[S
     n = len(given) + 200
     ratings = np.tile([*given, *[np.nan] * 200], 2)
     scores = np.nan_to_num(ratings, nan=2.6) + generator.normal(scale=0.2, size=2 * n)
-    rated = Rated(
-        tuple(map(str, range(2 * n))), np.arange(2 * n), ("a",) * n + ("b",) * n, ("m",), scores[:, None], ("d",),
-        ratings[:, None], scales={} if scale is None else {"d": scale},
-    )  # fmt: skip
+    rated = make_rated(
+        scores,
+        ratings,
+        systems=("a",) * n + ("b",) * n,
+        dimensions=("d",),
+        scales={} if scale is None else {"d": scale},
+    )
     return estimate_systems(rated, "m", "d")
 
 
@@ -203,14 +195,8 @@ def test_the_share_of_right_answers_is_the_mean_of_an_indicator():
     # Of 600 answers 40 are rated, by a metric that is hardly better than chance: the true share is .39.
     generator = np.random.default_rng(5)
     truth = generator.permutation(np.where(np.arange(600) < 234, 4.0, 2.0))
-    study = Rated(
-        ids=tuple(map(str, range(600))),
-        questions=np.arange(600),
-        systems=("s",) * 600,
-        metrics=("m",),
-        scores=(truth + 6 * generator.normal(size=600))[:, None],
-        dimensions=("d",),
-        ratings=np.where(np.arange(600) < 40, truth, np.nan)[:, None],
+    study = make_rated(
+        truth + 6 * generator.normal(size=600), np.where(np.arange(600) < 40, truth, np.nan), dimensions=("d",)
     )
     (row,), _ = estimate_shares(study, "m", "d", right_from=3)
     helped = estimate_mean((truth[:40] >= 3).astype(np.float64), study.scores[:40, 0], study.scores[40:, 0])

@@ -12,6 +12,7 @@ from imapeval.study.comparison.compare import compare
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import CoefficientName, Comparison, Level
 from imapeval.study.data.rated import Rated
+from tests.study.answers import make_rated
 
 SYSTEMS, QUESTIONS = 5, 24
 
@@ -23,14 +24,11 @@ def make(*weights: float, systems: int = SYSTEMS, seed: int = 3) -> Rated:
     ratings = np.round(2 * (quality + 0.5 * generator.normal(size=quality.shape))) / 2
     scores = [weight * quality + generator.normal(size=quality.shape) for weight in weights]
     of_systems, questions = np.divmod(np.arange(quality.size), QUESTIONS)
-    return Rated(
-        ids=tuple(map(str, range(quality.size))),
+    return make_rated(
+        np.column_stack([table.ravel() for table in scores]),
+        ratings.ravel(),
         questions=questions,
-        systems=tuple(f"s{number}" for number in of_systems),
-        metrics=tuple(f"m{number}" for number in range(len(weights))),
-        scores=np.column_stack([table.ravel() for table in scores]),
-        dimensions=("accuracy",),
-        ratings=ratings.reshape(-1, 1),
+        systems=of_systems,
     )
 
 
@@ -182,14 +180,12 @@ def test_equally_good_metrics_of_unequal_noise_are_not_told_apart_too_often(coef
     for seed in range(times):
         quality = gap * of_systems + 0.5 * generator.normal(size=30)[questions] + 0.8 * generator.normal(size=90)
         ratings, noisy = quality + 0.5 * generator.normal(size=90), quality + noise * generator.normal(size=90)
-        rated = Rated(
-            ids=tuple(map(str, range(90))),
+        rated = make_rated(
+            np.column_stack([of_systems.astype(float), noisy]),
+            ratings,
             questions=questions,
-            systems=tuple(f"s{number}" for number in of_systems),
+            systems=of_systems,
             metrics=("sure", "noisy"),
-            scores=np.column_stack([of_systems.astype(float), noisy]),
-            dimensions=("accuracy",),
-            ratings=ratings[:, None],
         )
         (row,) = compare(rated, coefficient=coefficient, level="system", resamples=199, seed=seed)
         rejected += row.p is not None and row.p <= 0.05

@@ -10,6 +10,7 @@ from imapeval.study.comparison.holm import holm_adjust
 from imapeval.study.data.findings import ALL, CoefficientName, Level
 from imapeval.study.data.rated import Rated
 from imapeval.study.number_format import format_number
+from tests.study.answers import make_rated
 
 
 def make(n: int = 120, *, per_question: int = 2, systems: int = 2) -> Rated:
@@ -19,14 +20,13 @@ def make(n: int = 120, *, per_question: int = 2, systems: int = 2) -> Rated:
     ratings[:10, 1] = np.nan
     scores = np.column_stack([weight * true + generator.normal(size=n) for weight in (3.0, 0.3, 0.2)])
     scores[5:9, 2] = np.nan
-    return Rated(
-        ids=tuple(map(str, range(n))),
+    return make_rated(
+        scores,
+        ratings,
         questions=np.arange(n) // per_question + 10,
-        systems=tuple(f"s{row % systems}" for row in range(n)),
+        systems=np.arange(n) % systems,
         metrics=("good", "poor", "poorer"),
-        scores=scores,
         dimensions=("accuracy", "completeness"),
-        ratings=ratings,
     )
 
 
@@ -127,9 +127,7 @@ def test_permutations_are_enough_for_holm():
     generator = np.random.default_rng(0)
     true = generator.normal(size=60)
     scores = np.column_stack([true * 9 + generator.normal(size=60), *(generator.normal(size=60) for _ in range(9))])
-    rated = Rated(
-        tuple(map(str, range(60))), np.arange(60), ("",) * 60, tuple("abcdefghij"), scores, ("d",), true[:, None]
-    )
+    rated = make_rated(scores, true, metrics=tuple("abcdefghij"), dimensions=("d",))
     rows = compare(rated, resamples=10)
     assert min(row.p for row in rows if row.p is not None) == pytest.approx(1 / (PERMUTATIONS_PER_COMPARISON * 45 + 1))
     assert all((row.p_adjusted or 1) < 0.05 for row in rows if row.first == "a")
@@ -175,7 +173,7 @@ def bare(scores: list[list[float]], ratings: list[float], *, questions: list[int
     n = len(ratings)
     codes = np.arange(n) if questions is None else np.array(questions)
     table = np.array(scores, dtype=np.float64).T.reshape(n, 2)
-    return Rated(tuple(map(str, range(n))), codes, ("",) * n, ("a", "b"), table, ("d",), np.array(ratings)[:, None])
+    return make_rated(table, np.array(ratings), questions=codes, metrics=("a", "b"), dimensions=("d",))
 
 
 @pytest.mark.parametrize(
@@ -258,15 +256,7 @@ def make_pair(*, questions: int, difference: float, seed: int = 0) -> Rated:
     rng = np.random.default_rng(seed)
     ratings, one, other = rng.normal(size=(3, questions))
     scores = [r * ratings + (1 - r**2) ** 0.5 * noise for r, noise in ((0.6, one), (0.6 - difference, other))]
-    return Rated(
-        ids=tuple(map(str, range(questions))),
-        questions=np.arange(questions),
-        systems=("s",) * questions,
-        metrics=("first", "second"),
-        scores=np.column_stack(scores),
-        dimensions=("quality",),
-        ratings=ratings[:, None],
-    )
+    return make_rated(np.column_stack(scores), ratings, metrics=("first", "second"), dimensions=("quality",))
 
 
 def test_equally_good_within_a_margin():

@@ -11,21 +11,16 @@ from imapeval.study.comparison.planning import CEILING, SizePlan, plan_width
 from imapeval.study.comparison.power import plan_sample_size_from_pilot
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.rated import Rated
+from tests.study.answers import make_rated
 
 
 def make_pilot(answers: int = 200, *, raters: int = 3, systems: int = 1, noise: float = 0.9) -> Rated:
     rng = np.random.default_rng(4)
     worth = rng.normal(size=answers)
     ratings = worth[:, None] + noise * rng.normal(size=(answers, raters))
-    return Rated(
-        ids=tuple(map(str, range(answers))),
-        questions=np.arange(answers),
-        systems=tuple(f"s{n % systems}" for n in range(answers)),
-        metrics=("m",),
-        scores=(worth + rng.normal(size=answers))[:, None],
-        dimensions=("quality",),
-        ratings=ratings.mean(axis=1)[:, None],
-        raters=tuple(map(str, range(raters))),
+    return make_rated(
+        worth + rng.normal(size=answers),
+        systems=np.arange(answers) % systems,
         by_rater={"quality": ratings},
     )
 

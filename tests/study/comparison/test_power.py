@@ -12,6 +12,7 @@ from imapeval.study.comparison.sample_size import answers_to_detect, required_an
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import Rated
+from tests.study.answers import make_rated
 
 
 def test_simulated_power_is_the_one_asked_for():
@@ -115,15 +116,7 @@ def pilot(n: int, *, copies: int) -> Rated:
     ratings = generator.normal(size=n)
     scores = np.column_stack([weight * ratings + generator.normal(size=n) for weight in (1.0, 0.5)])
     rows = np.repeat(np.arange(n), copies)
-    return Rated(
-        ids=tuple(map(str, range(n * copies))),
-        questions=rows,
-        systems=("",) * (n * copies),
-        metrics=("a", "b"),
-        scores=scores[rows],
-        dimensions=("d",),
-        ratings=ratings[rows, None],
-    )
+    return make_rated(scores[rows], ratings[rows, None], questions=rows, metrics=("a", "b"), dimensions=("d",))
 
 
 def test_a_pilot_whose_correlation_is_0_but_for_rounding():
@@ -174,10 +167,7 @@ def test_few_questions_are_no_design_effect_of_a_single_metric():
 
 def test_a_pilot_without_a_result_says_why():
     rated = pilot(200, copies=1)
-    constant = Rated(
-        rated.ids, rated.questions, rated.systems, rated.metrics, rated.scores * 0, rated.dimensions, rated.ratings
-    )
-    (row,) = plan_sample_size_from_pilot(constant)
+    (row,) = plan_sample_size_from_pilot(replace(rated, scores=rated.scores * 0))
     assert row.needed is None
     assert "constant" in (row.reason or "")
     assert ALL not in row.sentence
@@ -204,15 +194,11 @@ def draw(answers: int, *, raters: int, systems: int = 1, seed: int = 0) -> Rated
     system = np.arange(answers) % systems
     worth = generator.normal(size=answers) + (generator.normal(size=systems)[system] if systems > 1 else 0.0)
     given = worth[:, None] + 1.2 * generator.normal(size=(answers, raters))
-    return Rated(
-        ids=tuple(map(str, range(answers))),
+    return make_rated(
+        worth[:, None] + np.array([0.8, 1.2]) * generator.normal(size=(answers, 2)),
         questions=np.arange(answers) // systems,
-        systems=tuple(f"s{one}" for one in system),
+        systems=system,
         metrics=("a", "b"),
-        scores=worth[:, None] + np.array([0.8, 1.2]) * generator.normal(size=(answers, 2)),
-        dimensions=("d",),
-        ratings=given.mean(axis=1)[:, None],
-        raters=tuple(map(str, range(raters))),
         by_rater={"d": given},
     )
 

@@ -16,20 +16,18 @@ from imapeval.study.comparison.raters import (
     run_alternative_annotator_test,
 )
 from imapeval.study.data.rated import Rated
+from tests.study.answers import make_rated
 
 
 def make(n: int = 200, *, raters: int = 3) -> Rated:
     generator = np.random.default_rng(0)
     true = generator.normal(size=n) * 1.2 + 2.5
     given = np.clip(np.round((true[:, None] + generator.normal(size=(n, raters)) * 0.8) * 2) / 2, 0, 5)
-    return Rated(
-        ids=tuple(map(str, range(n))),
+    return make_rated(
+        np.column_stack([true + generator.normal(size=n) * 0.5, generator.normal(size=n)]),
         questions=np.arange(n) // 2,
         systems=tuple("ab"[row % 2] for row in range(n)),
         metrics=("good", "poor"),
-        scores=np.column_stack([true + generator.normal(size=n) * 0.5, generator.normal(size=n)]),
-        dimensions=("accuracy",),
-        ratings=given.mean(axis=1, keepdims=True),
         raters=tuple("xyzuvw"[:raters]),
         by_rater={"accuracy": given},
     )

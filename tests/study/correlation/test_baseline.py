@@ -16,12 +16,13 @@ from imapeval.study.correlation.baseline import (
     describe_baseline,
 )
 from imapeval.study.data.findings import ALL
-from imapeval.study.data.rated import Rated
+from tests.study.answers import make_rated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from imapeval.study.data.findings import CoefficientName
+    from imapeval.study.data.rated import Rated
 
 
 def make(systems: int, *, questions: int = 40) -> Rated:
@@ -30,14 +31,13 @@ def make(systems: int, *, questions: int = 40) -> Rated:
     system = np.arange(n) % systems
     ratings = np.column_stack([system + generator.normal(size=n), -0.5 * system + generator.normal(size=n)])
     ratings[:3, 0] = np.nan
-    return Rated(
-        ids=tuple(map(str, range(n))),
+    return make_rated(
+        np.column_stack([np.nan_to_num(ratings[:, 0]) + 0.3 * generator.normal(size=n), system]),
+        ratings,
         questions=np.arange(n) // systems,
-        systems=tuple(f"s{number}" for number in system),
+        systems=system,
         metrics=("good", "system"),
-        scores=np.column_stack([np.nan_to_num(ratings[:, 0]) + 0.3 * generator.normal(size=n), system]),
         dimensions=("accuracy", "completeness"),
-        ratings=ratings,
         facets={"dataset": tuple("xy"[number // systems % 2] for number in range(n))},
     )
 
@@ -166,14 +166,12 @@ def draw_alike(seed: int) -> Rated:
     generator = np.random.default_rng(seed)
     noise = generator.normal(0, 0.4, 80)[:, None] + generator.normal(0, 0.9, (80, 2))
     ratings = np.clip(np.round((2.5 + noise) * 2) / 2, 0, 5).reshape(-1, 1)
-    return Rated(
-        ids=tuple(map(str, range(160))),
+    return make_rated(
+        ratings + generator.normal(0, 1.5, ratings.shape),
+        ratings,
         questions=np.repeat(np.arange(80), 2),
         systems=("a", "b") * 80,
-        metrics=("m",),
-        scores=ratings + generator.normal(0, 1.5, ratings.shape),
         dimensions=("d",),
-        ratings=ratings,
     )
 
 

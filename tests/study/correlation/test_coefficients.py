@@ -26,7 +26,7 @@ from imapeval.study.correlation.coefficients import (
 )
 from imapeval.study.correlation.estimates import Columns, Estimates
 from imapeval.study.correlation.levels import correlate
-from imapeval.study.data.rated import Rated
+from tests.study.answers import make_rated
 
 
 def stuart(x, y):
@@ -235,14 +235,12 @@ def test_a_coefficient_of_another_package_is_used_everywhere(offer):
     offer(MeanProduct)
     random = np.random.default_rng(0)
     worth = random.normal(size=(30, 4))
-    rated = Rated(
-        ids=tuple(f"a{row}" for row in range(120)),
+    rated = make_rated(
+        np.column_stack([(worth + noise * random.normal(size=worth.shape)).ravel() for noise in (0.5, 1)]),
+        (worth + 0.5 * random.normal(size=worth.shape)).reshape(-1, 1),
         questions=np.repeat(np.arange(30), 4),
         systems=("A", "B", "C", "D") * 30,
         metrics=("near", "far"),
-        scores=np.column_stack([(worth + noise * random.normal(size=worth.shape)).ravel() for noise in (0.5, 1)]),
-        dimensions=("accuracy",),
-        ratings=(worth + 0.5 * random.normal(size=worth.shape)).reshape(-1, 1),
     )
     for level in ("global", "within-system", "within-question", "system"):
         ours, theirs = (
@@ -260,14 +258,11 @@ def test_a_coefficient_of_another_package_is_used_everywhere(offer):
 def test_a_coefficient_of_another_package_may_compare_systems_only(offer):
     offer(type("Theirs", (MeanProduct,), {"system_level_only": True}))
     random = np.random.default_rng(0)
-    rated = Rated(
-        ids=tuple(f"a{row}" for row in range(40)),
+    rated = make_rated(
+        random.normal(size=(40, 1)),
+        random.normal(size=(40, 1)),
         questions=np.repeat(np.arange(10), 4),
         systems=("A", "B", "C", "D") * 10,
-        metrics=("m",),
-        scores=random.normal(size=(40, 1)),
-        dimensions=("accuracy",),
-        ratings=random.normal(size=(40, 1)),
     )
     ours, theirs = (
         correlate(rated, coefficients=[name], levels=["system"], resamples=20) for name in ("pearson", "mean_product")
@@ -293,14 +288,12 @@ class Constant(Coefficient):
 
 def test_a_coefficient_has_its_own_estimate_between_systems(offer):
     offer(Constant)
-    rated = Rated(
-        ids=("a", "b", "c", "d"),
+    rated = make_rated(
+        np.arange(4.0),
+        np.arange(4.0),
         questions=np.array([0, 0, 1, 1]),
         systems=("A", "B") * 2,
-        metrics=("m",),
-        scores=np.arange(4.0)[:, None],
-        dimensions=("accuracy",),
-        ratings=np.arange(4.0)[:, None],
+        ids=("a", "b", "c", "d"),
     )
     (row,) = correlate(rated, coefficients=["constant"], levels=["system"], resamples=20)
     assert row.value == 0.25

@@ -12,6 +12,7 @@ from imapeval.study.correlation.coefficients import all_coefficients, find_coeff
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import Level
 from imapeval.study.data.rated import Rated
+from tests.study.answers import make_rated
 
 QUESTIONS, SYSTEMS = 12, 7
 
@@ -21,14 +22,12 @@ def rate(scores: Floats, *, lower_is_better: bool = False) -> Rated:
     n = QUESTIONS * SYSTEMS
     kept = np.delete(np.arange(n), [3, 10, 17, 44])
     ratings = np.random.default_rng(0).integers(0, 6, (n, 1)).astype(float)
-    return Rated(
-        ids=tuple(map(str, range(n))),
+    return make_rated(
+        scores,
+        ratings,
         questions=np.repeat(np.arange(QUESTIONS), SYSTEMS),
-        systems=tuple(f"s{number}" for number in np.tile(np.arange(SYSTEMS), QUESTIONS)),
-        metrics=("m",),
-        scores=scores[:, None],
+        systems=np.tile(np.arange(SYSTEMS), QUESTIONS),
         dimensions=("d",),
-        ratings=ratings,
         lower_is_better=frozenset({"m"}) if lower_is_better else frozenset(),
     ).take(kept)
 
@@ -66,14 +65,12 @@ def test_systems_of_equal_means_cannot_be_ranked():
     # All systems give the same scores, in another order; every mean is .3 but for rounding.
     scores = np.concatenate([np.roll(np.arange(SYSTEMS) / 10, question) for question in range(SYSTEMS)])
     n = SYSTEMS * SYSTEMS
-    rated = Rated(
-        ids=tuple(map(str, range(n))),
+    rated = make_rated(
+        scores,
+        np.random.default_rng(1).integers(0, 6, (n, 1)).astype(float),
         questions=np.repeat(np.arange(SYSTEMS), SYSTEMS),
-        systems=tuple(f"s{number}" for number in np.tile(np.arange(SYSTEMS), SYSTEMS)),
-        metrics=("m",),
-        scores=scores[:, None],
+        systems=np.tile(np.arange(SYSTEMS), SYSTEMS),
         dimensions=("d",),
-        ratings=np.random.default_rng(1).integers(0, 6, (n, 1)).astype(float),
     )
     for name in ("spearman", "pairwise_accuracy", "pearson"):
         (row,) = correlate(rated, coefficients=(name,), levels=("system",), resamples=20)
@@ -91,14 +88,13 @@ def test_equal_means_are_tied_in_spite_of_rounding():
         for system, same in ((3, 2), (4, 2), (6, 5)):
             numbers[system] = generator.permutation(numbers[same])
     numbers = sixths.ravel() / 6, thirds.ravel() / 3
-    rated = Rated(
-        ids=tuple(map(str, range(systems * questions))),
+    rated = make_rated(
+        np.column_stack([numbers[1], generator.normal(size=systems * questions)]),
+        numbers[0],
         questions=np.tile(np.arange(questions), systems),
-        systems=tuple(f"s{number}" for number in np.repeat(np.arange(systems), questions)),
+        systems=np.repeat(np.arange(systems), questions),
         metrics=("m", "other"),
-        scores=np.column_stack([numbers[1], generator.normal(size=systems * questions)]),
         dimensions=("d",),
-        ratings=numbers[0][:, None],
     )
     sums = thirds.sum(axis=1), sixths.sum(axis=1)  # whole numbers
     for name, expected in (

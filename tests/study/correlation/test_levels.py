@@ -15,30 +15,10 @@ from imapeval.study.data.findings import ALL, CoefficientName, Correlation, Leve
 from imapeval.study.data.rated import Rated
 from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.types import Match, Relation, Score, values_by_term
+from tests.study.answers import make_rated
 
 BENCHMARK = Path(__file__).parents[3].parent / "shared" / "benchmark"
 NAN = float("nan")
-
-
-def rate(
-    scores: dict[str, list[float]],
-    ratings: dict[str, list[float]],
-    *,
-    systems: list[str] | None = None,
-    questions: list[int] | None = None,
-    lower: frozenset[str] = frozenset(),
-) -> Rated:
-    n = len(next(iter(ratings.values())))
-    return Rated(
-        tuple(map(str, range(n))),
-        np.array(range(n) if questions is None else questions, dtype=np.int64),
-        tuple(systems or ["s"] * n),
-        tuple(scores),
-        np.array(list(scores.values())).T.reshape(n, -1),
-        tuple(ratings),
-        np.array(list(ratings.values())).T.reshape(n, -1),
-        lower_is_better=lower,
-    )
 
 
 def pick(rows: list[Correlation], **wanted: object) -> Correlation:
@@ -48,7 +28,7 @@ def pick(rows: list[Correlation], **wanted: object) -> Correlation:
 
 SCORES = [0.1, 0.3, 0.2, 0.2, 0.9, NAN, 0.7]
 RATINGS = [1.0, 2.0, 2.0, 4.0, 5.0, 3.0, NAN]
-ONE = rate({"m": SCORES}, {"accuracy": RATINGS})
+ONE = make_rated({"m": SCORES}, {"accuracy": RATINGS})
 
 
 def test_failures_and_unrated_answers_are_left_out_and_counted():
@@ -64,9 +44,9 @@ def test_failures_and_unrated_answers_are_left_out_and_counted():
 
 
 def test_a_low_score_that_is_good_is_turned_round():
-    turned = rate({"m": SCORES}, {"accuracy": RATINGS}, lower=frozenset({"m"}))
+    turned = make_rated({"m": SCORES}, {"accuracy": RATINGS}, lower_is_better=frozenset({"m"}))
     assert correlate(turned)[0].value == pytest.approx(-correlate(ONE)[0].value)
-    flat = rate({"m": [2.0] * len(SCORES)}, {"accuracy": RATINGS}, lower=frozenset({"m"}))
+    flat = make_rated({"m": [2.0] * len(SCORES)}, {"accuracy": RATINGS}, lower_is_better=frozenset({"m"}))
     assert correlate(flat)[0].reason == "the score is constant (2)"
 
 
@@ -74,7 +54,7 @@ def test_the_mean_of_systems_and_what_it_leaves_out():
     systems = ["s"] * 7 + ["t"] * 4 + ["u"] * 4
     scores = [*SCORES, 0.0, 0.1, 0.2, 0.3, 0.0, -0.1, -0.2, -0.3]
     ratings = [*RATINGS, 3.0, 3.0, 3.0, 3.0, 0.0, 1.0, 2.0, 3.0]
-    rows = correlate(rate({"m": scores}, {"accuracy": ratings}, systems=systems), coefficients=["spearman"])
+    rows = correlate(make_rated({"m": scores}, {"accuracy": ratings}, systems=systems), coefficients=["spearman"])
     assert [row.system for row in rows] == ["s", "t", "u", ALL]
     flat = pick(rows, system="t")
     assert (flat.value, flat.low, flat.high, flat.interval) == (None, None, None, None)
@@ -95,7 +75,7 @@ def draw_rated(n: int = 60, systems: int = 3, seed: int = 0) -> Rated:
     scores[random.random((n, 2)) < 0.1] = NAN
     ratings[random.random((n, 2)) < 0.1] = NAN
     names = tuple(f"s{number}" for number in np.repeat(np.arange(systems), n // systems))
-    return Rated(tuple(map(str, range(n))), questions, names, ("a", "b"), scores, ("x", "y"), ratings)
+    return make_rated(scores, ratings, questions=questions, systems=names, metrics=("a", "b"), dimensions=("x", "y"))
 
 
 @pytest.mark.parametrize("name", ["spearman", "kendall_tau_b", "pearson"])
@@ -159,7 +139,7 @@ PEOPLE = np.array(
 )
 def test_levels_are_those_of_nlpstats(level: str, name: str, expected: float):
     """nlpstats 0.0.1 `system_level`, `input_level`, `global_level` on these matrices (scipy 1.17.1, numpy 2.4.6)."""
-    rated = rate(
+    rated = make_rated(
         {"m": MATRIX.ravel().tolist()},
         {"x": PEOPLE.ravel().tolist()},
         systems=[f"s{number}" for number in range(5) for _ in range(12)],
@@ -179,7 +159,7 @@ def test_levels_are_those_of_nlpstats(level: str, name: str, expected: float):
 
 
 def test_a_question_needs_different_systems():
-    rated = rate(
+    rated = make_rated(
         {"m": [1.0, 2.0, 3.0, 1.0, 2.0, 3.0]},
         {"x": [1.0, 2.0, 4.0, 3.0, 2.0, 1.0]},
         systems=["s", "t", "u", "s", "s", "t"],
@@ -201,20 +181,20 @@ def test_a_level_needs_systems():
 
 
 def test_equal_systems_have_no_coefficient():
-    rated = rate({"m": [1.0, 2.0] * 3}, {"x": [1.0, 2.0] * 3}, systems=["s", "s", "t", "t", "u", "u"])
+    rated = make_rated({"m": [1.0, 2.0] * 3}, {"x": [1.0, 2.0] * 3}, systems=["s", "s", "t", "t", "u", "u"])
     (row,) = correlate(rated, levels=["system"], coefficients=["spearman"])
     assert (row.value, row.reason) == (None, "the systems' mean scores or mean ratings are all equal")
 
 
 def test_pairwise_accuracy_names_its_threshold():
-    rated = rate({"m": [0.0, 2.0, 6.0, 8.0]}, {"x": [1.0, 1.0, 1.0, 4.0]})  # mt-metrics-eval, see test_pairwise
+    rated = make_rated({"m": [0.0, 2.0, 6.0, 8.0]}, {"x": [1.0, 1.0, 1.0, 4.0]})  # mt-metrics-eval, see test_pairwise
     (row,) = correlate(rated, coefficients=["pairwise_accuracy"])
     assert (row.value, row.epsilon) == (pytest.approx(4 / 6), 4.0)
     assert 0 <= row.low <= row.value <= row.high <= 1
 
 
 def test_one_question_has_no_interval():
-    rated = rate({"m": [0.0, 1, 2, 3, 4]}, {"x": [0.0, 1, 2, 3, 4]}, questions=[7] * 5)
+    rated = make_rated({"m": [0.0, 1, 2, 3, 4]}, {"x": [0.0, 1, 2, 3, 4]}, questions=[7] * 5)
     row = correlate(rated)[0]
     assert (row.value, row.low, row.high, row.interval) == (pytest.approx(1.0), None, None, None)
 
@@ -223,8 +203,8 @@ def test_questions_are_drawn_whole():
     """A second, equal answer to each question adds rows but no knowledge: the interval stays as it is."""
     ratings = [float(n % 7) for n in range(30)]
     scores = [((7 * n) % 11) / 11 + n % 7 / 5 for n in range(30)]
-    single = correlate(rate({"m": scores}, {"x": ratings}))
-    double = correlate(rate({"m": scores * 2}, {"x": ratings * 2}, questions=[*range(30)] * 2))
+    single = correlate(make_rated({"m": scores}, {"x": ratings}))
+    double = correlate(make_rated({"m": scores * 2}, {"x": ratings * 2}, questions=[*range(30)] * 2))
     for one, two in zip(single, double, strict=True):
         assert (one.n, two.n, two.questions) == (30, 60, 30)
         assert (two.value, two.low, two.high) == pytest.approx((one.value, one.low, one.high), abs=1e-12)
@@ -232,7 +212,7 @@ def test_questions_are_drawn_whole():
 
 def test_undefined_resamples_widen_the_interval():
     """With four rows every third resample or so has one score only: the coefficient could be anything there."""
-    row = correlate(rate({"m": [1.0, 2, 2, 2]}, {"x": [1.0, 2, 3, 4]}), coefficients=["spearman"])[0]
+    row = correlate(make_rated({"m": [1.0, 2, 2, 2]}, {"x": [1.0, 2, 3, 4]}), coefficients=["spearman"])[0]
     assert (row.low, row.high) == (-1.0, 1.0)
     # All four draws miss the first row, or all are it.
     assert row.undefined == pytest.approx((3 / 4) ** 4 + (1 / 4) ** 4, abs=0.03)
@@ -287,7 +267,7 @@ def test_what_has_no_coefficient_says_why(level: Level, name: CoefficientName, s
     if name == "soft_pairwise_accuracy" and level != "system":
         return
     systems = [system for system in "stuv" for _ in range(3)]
-    rated = rate({"m": scores}, {"x": ratings}, systems=systems, questions=[0, 1, 2] * 4)
+    rated = make_rated({"m": scores}, {"x": ratings}, systems=systems, questions=[0, 1, 2] * 4)
     for row in correlate(rated, levels=[level], coefficients=[name], resamples=20):
         assert (row.value, row.low, row.high) == (None, None, None)
         assert row.reason
@@ -310,7 +290,7 @@ def test_bad_usage(arguments: dict, message: str):
 
 def test_no_ratings_at_all():
     with pytest.raises(UsageError, match="--ratings"):
-        correlate(rate({"m": [1.0, 2.0]}, {"x": [NAN, NAN]}))
+        correlate(make_rated({"m": [1.0, 2.0]}, {"x": [NAN, NAN]}))
 
 
 @pytest.mark.skipif(not BENCHMARK.exists(), reason="shared/benchmark is not beside this checkout")
@@ -337,14 +317,14 @@ def test_recorded_imaps_give_the_known_agreement(metric: str, compute, expected:
         outcome = compute(imap, matches)
         scores.append(outcome.value if isinstance(outcome, Score) else NAN)
     names = ("accuracy", "completeness", "specificity")
-    rated = Rated(
-        tuple(sample.id for sample in samples),
-        number_clusters([sample.question for sample in samples]),
-        tuple(map(system_label, samples)),
-        (metric,),
-        np.array(scores)[:, None],
-        names,
+    rated = make_rated(
+        np.array(scores),
         np.array([[sample.ratings[name] for name in names] for sample in samples]),
+        questions=number_clusters([sample.question for sample in samples]),
+        systems=tuple(map(system_label, samples)),
+        metrics=(metric,),
+        dimensions=names,
+        ids=tuple(sample.id for sample in samples),
     )
     rows = [row for row in correlate(rated, resamples=50) if row.coefficient == "spearman"]
     mean = pick(rows, system=ALL, dimension=ALL)
@@ -363,14 +343,12 @@ def test_intervals_between_systems_hold():
     for seed in range(times):
         generator = np.random.default_rng(seed)
         quality = 0.2 * number + 0.5 * generator.normal(size=questions)[question] + generator.normal(size=len(number))
-        rated = Rated(
-            ids=tuple(map(str, range(len(number)))),
+        rated = make_rated(
+            quality[:, None] + generator.normal(size=(len(number), 1)),
+            quality[:, None] + 0.5 * generator.normal(size=(len(number), 1)),
             questions=question,
-            systems=tuple(f"s{one}" for one in number),
-            metrics=("m",),
-            scores=quality[:, None] + generator.normal(size=(len(number), 1)),
+            systems=number,
             dimensions=("d",),
-            ratings=quality[:, None] + 0.5 * generator.normal(size=(len(number), 1)),
         )
         (row,) = correlate(rated, coefficients=("pearson",), levels=("system",), resamples=399, seed=seed)
         assert row.interval == "bootstrap"

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -7,22 +5,13 @@ from scipy import stats
 from imapeval.errors import MissingExtraError, UsageError
 from imapeval.study.correlation.metric_matrix import cluster_metrics, correlate_columns, correlate_metrics
 from imapeval.study.data.rated import Rated
+from tests.study.answers import make_rated
 
 N = 50
 
 
 def make(columns: np.ndarray, **changes: object) -> Rated:
-    n, m = columns.shape
-    rated = Rated(
-        ids=tuple(map(str, range(n))),
-        questions=np.arange(n),
-        systems=("",) * n,
-        metrics=tuple(f"m{number}" for number in range(m)),
-        scores=columns,
-        dimensions=(),
-        ratings=np.empty((n, 0)),
-    )
-    return replace(rated, **changes)
+    return make_rated(columns, np.empty((len(columns), 0)), **changes)
 
 
 def draw(m: int = 5, *, seed: int = 0) -> np.ndarray:

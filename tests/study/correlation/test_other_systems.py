@@ -6,6 +6,7 @@ from imapeval.errors import UsageError
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS
 from imapeval.study.data.rated import Rated
+from tests.study.answers import make_rated
 
 
 def rate(systems: int, questions: int = 20, seed: int = 3) -> Rated:
@@ -14,14 +15,12 @@ def rate(systems: int, questions: int = 20, seed: int = 3) -> Rated:
     own = np.repeat(generator.normal(size=systems), questions)
     shared = np.tile(generator.normal(size=questions), systems)
     ratings = own + shared + generator.normal(size=n)
-    return Rated(
-        ids=tuple(map(str, range(n))),
+    return make_rated(
+        np.column_stack([ratings + generator.normal(0, noise, n) for noise in (1, 4)]),
+        ratings,
         questions=np.tile(np.arange(questions), systems),
-        systems=tuple(f"s{row // questions}" for row in range(n)),
+        systems=np.arange(n) // questions,
         metrics=("good", "poor"),
-        scores=np.column_stack([ratings + generator.normal(0, noise, n) for noise in (1, 4)]),
-        dimensions=("accuracy",),
-        ratings=ratings[:, None],
     )
 
 

@@ -6,7 +6,7 @@ from scipy import stats
 
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.levels import correlate
-from imapeval.study.data.rated import Rated
+from tests.study.answers import make_rated
 
 SHARE = find_coefficient("pairs_in_order")
 
@@ -46,15 +46,13 @@ def test_influences_are_derivatives_by_the_weights():
 
 
 def test_equal_scores_count_half_and_equal_ratings_nothing():
-    rated = Rated(
-        ids=tuple("abcdefgh"),
+    rated = make_rated(
+        np.array([[0.3], [0.2], [0.4], [0.1], [0.5], [0.5], [0.1], [0.2]]),
+        np.array([[1.0], [0.5], [0.5], [0.0], [0.5], [1.0], [1.0], [1.0]]),
         questions=np.array([0, 0, 0, 1, 1, 1, 2, 2]),
         systems=tuple("stustust"),
-        metrics=("m",),
-        # Of question 0 one pair is right, one wrong, one without a right order; of 1 two right and a tie; 2 has none.
-        scores=np.array([[0.3], [0.2], [0.4], [0.1], [0.5], [0.5], [0.1], [0.2]]),
         dimensions=("factual",),
-        ratings=np.array([[1.0], [0.5], [0.5], [0.0], [0.5], [1.0], [1.0], [1.0]]),
+        ids=tuple("abcdefgh"),
     )
     (row,) = correlate(rated, coefficients=["pairs_in_order"], levels=["within-question"], resamples=20)
     assert row.value == pytest.approx((0.5 + 2.5 / 3) / 2)

@@ -14,6 +14,7 @@ from imapeval.study.correlation.soft_pairwise_accuracy import (
     soft_accuracy,
 )
 from imapeval.study.data.rated import Rated
+from tests.study.answers import make_rated
 
 NAN = float("nan")
 
@@ -105,10 +106,13 @@ def test_numbers_of_the_reference(monkeypatch: pytest.MonkeyPatch):
 def test_accuracies_are_the_reference_s(seed: int):
     """With 1,000 swaps four standard errors of a p-value are .063 at most, and of a mean over six pairs .026."""
     ratings, *scores = (read_numbers(text).ravel() for text in (RATINGS, CLOSE, OTHER))
-    rated = Rated(
-        tuple(map(str, range(56))), np.tile(np.arange(14), 4), tuple(f"s{row // 14}" for row in range(56)),
-        ("close", "other"), np.column_stack(scores), ("x",), ratings[:, None],
-    )  # fmt: skip
+    rated = make_rated(
+        np.column_stack(scores),
+        ratings,
+        questions=np.tile(np.arange(14), 4),
+        systems=np.arange(56) // 14,
+        metrics=("close", "other"),
+    )
     rows = correlate(rated, levels=["system"], coefficients=["soft_pairwise_accuracy"], resamples=20, seed=seed)
     assert [row.value for row in rows] == pytest.approx(REFERENCE_ACCURACIES, abs=2 * 0.026)
 
@@ -127,10 +131,9 @@ def test_the_order_of_rows_does_not_matter(order: tuple[int, ...]):
     # It ties the two best systems, and the two worst.
     halves = np.repeat([[0.2], [0.2], [0.7], [0.7]], 30, axis=1)
     scores = np.stack([halves, np.full((4, 30), 0.5)], axis=-1)[list(order)].reshape(120, 2)
-    names = tuple(f"s{system}" for system in order for _ in range(30))
     questions = np.tile(np.arange(30), 4)
     ratings = quality[list(order)].reshape(120, 1)
-    rated = Rated(tuple(map(str, range(120))), questions, names, ("halves", "same"), scores, ("x",), ratings)
+    rated = make_rated(scores, ratings, questions=questions, systems=np.repeat(order, 30), metrics=("halves", "same"))
     halved, constant = correlate(rated, levels=["system"], coefficients=["soft_pairwise_accuracy"], resamples=20)
     # Four of six pairs as people see them, two undecided: 1 - 2 * .5 / 6.
     assert halved.value == pytest.approx(5 / 6, abs=0.01)
@@ -166,10 +169,7 @@ def rate(seed: int = 0, *, shared: bool = True) -> Rated:
     systems = np.repeat(np.arange(3), 30)
     quality = np.array([0.0, 0.2, 1.0])[systems] + random.normal(size=90)
     scores = np.column_stack([quality, -quality, quality + random.normal(size=90)])
-    names = tuple(f"s{number}" for number in systems)
-    return Rated(
-        tuple(map(str, range(90))), questions, names, ("same", "turned", "noisy"), scores, ("x",), quality[:, None]
-    )
+    return make_rated(scores, quality, questions=questions, systems=systems, metrics=("same", "turned", "noisy"))
 
 
 @pytest.mark.parametrize("shared", [True, False])

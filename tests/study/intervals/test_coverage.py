@@ -13,7 +13,6 @@ from imapeval.study.closed.drbenchmark.results import TaskResult
 from imapeval.study.closed.metrics.estimate import MetricEstimate
 from imapeval.study.closed.models import ModelResult
 from imapeval.study.data.findings import Correlation, Level, Units
-from imapeval.study.data.rated import Rated
 from imapeval.study.intervals.coverage import (
     describe_accuracy_coverage,
     describe_agreement_coverage,
@@ -27,6 +26,7 @@ from imapeval.study.intervals.coverage import (
     describe_test_coverage,
 )
 from imapeval.study.systems.differences import Difference
+from tests.study.answers import make_rated
 
 
 @pytest.mark.parametrize(
@@ -151,16 +151,8 @@ def test_closed_answers(metric: str, n: int, count: int):
 def test_ceilings(categories: int, n: int, low: float | None, count: int):
     ratings = np.resize(np.arange(categories, dtype=float), (n, 2))
     ratings[0, 0] = np.nan
-    rated = Rated(
-        ids=tuple(map(str, range(n))),
-        questions=np.arange(n),
-        systems=("",) * n,
-        metrics=(),
-        scores=np.empty((n, 0)),
-        dimensions=("d",),
-        ratings=np.nanmean(ratings, axis=1)[:, None],
-        raters=("0", "1"),
-        by_rater={"d": ratings},
+    rated = make_rated(
+        ratings=np.nanmean(ratings, axis=1), dimensions=("d",), raters=("0", "1"), by_rater={"d": ratings}
     )
     row = Ceiling("d", "spearman", value=0.5, low=low, high=low and 0.6, n=n)
     assert len(describe_ceiling_coverage([row, row], rated)) == count

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from imapeval.study.correlation.levels import correlate
-from imapeval.study.data.rated import Rated
 from imapeval.study.intervals.simultaneous import simultaneous_confidence
+from tests.study.answers import make_rated
 
 
 def reach(influences: np.ndarray) -> float:
@@ -37,14 +37,10 @@ def test_the_best_of_metrics_without_value_has_no_interval_above_0():
     own = together = 0
     for seed in range(60):
         generator = np.random.default_rng(seed)
-        rated = Rated(
-            ids=tuple(map(str, range(60))),
-            questions=np.arange(60),
-            systems=("",) * 60,
-            metrics=tuple(f"m{number}" for number in range(54)),
-            scores=generator.normal(size=(60, 54)),
+        rated = make_rated(
+            generator.normal(size=(60, 54)),
+            generator.normal(size=(60, 1)),
             dimensions=("rating",),
-            ratings=generator.normal(size=(60, 1)),
         )
         rows = correlate(rated, coefficients=("spearman",), levels=("global",), resamples=99, seed=seed)
         best = max(rows, key=lambda row: row.value)
@@ -60,15 +56,7 @@ def test_one_metric_needs_no_correction():
     generator = np.random.default_rng(1)
     n = 1500
     ratings = generator.normal(size=(n, 1))
-    rated = Rated(
-        ids=tuple(map(str, range(n))),
-        questions=np.arange(n),
-        systems=("",) * n,
-        metrics=("only",),
-        scores=ratings + generator.normal(size=(n, 1)),
-        dimensions=("rating",),
-        ratings=ratings,
-    )
+    rated = make_rated(ratings + generator.normal(size=(n, 1)), ratings, metrics=("only",), dimensions=("rating",))
     (row,) = correlate(rated, coefficients=("spearman",), levels=("global",))
     assert (row.simultaneous_low, row.simultaneous_high) == (row.low, row.high)
     # The interval is symmetric on Fisher's scale: its half length there is Student's quantile times the error.

@@ -7,6 +7,7 @@ from imapeval.errors import UsageError
 from imapeval.study.calibration.curve import cross_fit
 from imapeval.study.data.rated import Rated
 from imapeval.study.robustness.abstention import list_doubtful, measure_abstention
+from tests.study.answers import make_rated
 
 N = 200
 
@@ -19,15 +20,7 @@ def make(*, informative: bool, levels: int = 0) -> tuple[Rated, np.ndarray]:
         stability = np.round(stability * levels) / levels
     ratings = generator.uniform(0, 5, size=N)
     noise = 4 * (1 - stability if informative else 0.4) * generator.normal(size=N)
-    rated = Rated(
-        ids=tuple(map(str, range(N))),
-        questions=np.arange(N) // 2,
-        systems=("s",) * N,
-        metrics=("m",),
-        scores=(ratings + noise)[:, None],
-        dimensions=("accuracy",),
-        ratings=ratings[:, None],
-    )
+    rated = make_rated(ratings + noise, ratings, questions=np.arange(N) // 2)
     return rated, stability
 
 

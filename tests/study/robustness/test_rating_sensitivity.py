@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -9,6 +11,7 @@ from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import RatingScale
 from imapeval.study.robustness import rating_sensitivity
 from imapeval.study.robustness.rating_sensitivity import find_fragility, require_correlations, shift_ratings
+from tests.study.answers import make_rated
 
 
 def rate(n: int = 120, *, raters: int = 3, seed: int = 2) -> Rated:
@@ -16,14 +19,10 @@ def rate(n: int = 120, *, raters: int = 3, seed: int = 2) -> Rated:
     truth = rng.normal(3, 1, n)
     by_rater = truth[:, None] + rng.normal(0, 0.5, (n, raters))
     scores = np.stack([truth + rng.normal(0, 1.0, n), truth + rng.normal(0, 1.5, n)], axis=1)
-    return Rated(
-        ids=tuple(f"a{number}" for number in range(n)),
-        questions=np.arange(n),
+    return make_rated(
+        scores,
         systems=("s",) * (n // 2) + ("t",) * (n - n // 2),
         metrics=("good", "fair"),
-        scores=scores,
-        dimensions=("accuracy",),
-        ratings=by_rater.mean(axis=1, keepdims=True),
         raters=tuple(f"r{number}" for number in range(raters)),
         by_rater={"accuracy": by_rater},
     )
@@ -51,15 +50,9 @@ def test_noise_and_raters():
 
 def test_noise_keeps_to_the_scale():
     rated = rate()
-    on_scale = Rated(
-        rated.ids, rated.questions, rated.systems, rated.metrics, rated.scores, rated.dimensions,
-        np.clip(np.round(rated.ratings), 1, 5), scales={"accuracy": RatingScale(1, 5, 1)},
-    )  # fmt: skip
-    ends = on_scale.ratings[:, 0]
-    ends[:] = np.where(ends > 3, 5, 1)
-    free = Rated(
-        rated.ids, rated.questions, rated.systems, rated.metrics, rated.scores, rated.dimensions, on_scale.ratings
-    )
+    ends = np.where(np.round(rated.ratings) > 3, 5.0, 1.0)
+    free = replace(rated, ratings=ends, raters=(), by_rater={})
+    on_scale = replace(free, scales={"accuracy": RatingScale(1, 5, 1)})
     # Of noise on a rating at an end half is cut off, so that half of these stay tied: the correlation suffers less.
     cut, uncut = (shift_ratings(one, "good", "accuracy")[2].after for one in (on_scale, free))
     assert cut > uncut + 0.01
@@ -139,15 +132,7 @@ def test_answers_are_taken_away_until_the_order_turns_and_no_further():
         truth = rng.normal(size=n)
         # Few are rated high: taking these away leaves ratings without a correlation, which is no turned order.
         ratings = np.round(truth) if seed % 2 else (truth > 1.0).astype(float)
-        rated = Rated(
-            ids=tuple(map(str, range(n))),
-            questions=np.arange(n),
-            systems=("s",) * n,
-            metrics=("a", "b"),
-            scores=truth[:, None] + 1.5 * rng.normal(size=(n, 2)),
-            dimensions=("accuracy",),
-            ratings=ratings[:, None],
-        )
+        rated = make_rated(truth[:, None] + 1.5 * rng.normal(size=(n, 2)), ratings, metrics=("a", "b"))
         try:
             found = find_fragility(rated, "a", "b", "accuracy")
         except UsageError:  # Constant ratings, or equal correlations.

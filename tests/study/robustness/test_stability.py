@@ -8,6 +8,7 @@ from imapeval.evaluation.runs import Result
 from imapeval.study.data.rated import Rated
 from imapeval.study.robustness.stability import ALL_ANSWERS, read_stability, relate_stability, summarise_stability
 from imapeval.types import Failure, Score
+from tests.study.answers import make_rated
 
 N = 80
 
@@ -17,14 +18,11 @@ def make() -> tuple[Rated, np.ndarray]:
     generator = np.random.default_rng(0)
     stability = np.round(generator.uniform(0.3, 1, size=N), 2)
     ratings = generator.uniform(0, 5, size=N)
-    rated = Rated(
-        ids=tuple(map(str, range(N))),
+    rated = make_rated(
+        ratings + 5 * (1 - stability) * generator.normal(size=N),
+        ratings,
         questions=np.arange(N) // 2,
         systems=tuple("st"[n % 2] for n in range(N)),
-        metrics=("m",),
-        scores=(ratings + 5 * (1 - stability) * generator.normal(size=N))[:, None],
-        dimensions=("accuracy",),
-        ratings=ratings[:, None],
         facets={"language": ("en",) * 50 + ("zh",) * 30},
         covariates={"response characters": np.arange(N, dtype=np.float64)},
     )

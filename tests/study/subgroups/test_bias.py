@@ -12,6 +12,7 @@ from imapeval.study.arrays import Floats
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import Rated
 from imapeval.study.subgroups.bias import OWN_FAMILY, Bias, choose_shown, measure_bias
+from tests.study.answers import make_rated
 
 benchmark = runpy.run_path(str(Path(__file__).parents[3] / "benchmarks" / "bias.py"))
 make_two, make_facets = benchmark["make_two"], benchmark["make_facets"]
@@ -25,15 +26,11 @@ def make(
     of_b = np.arange(n) % 2
     true = generator.normal(size=n) + better * of_b
     given = true[:, None] + noise * generator.normal(size=(n, max(1, raters)))
-    return Rated(
-        ids=tuple(map(str, range(n))),
+    return make_rated(
+        true + favour * of_b + generator.normal(size=n) * 0.5,
+        given.mean(axis=1, keepdims=True),
         questions=np.arange(n) // 2,
         systems=tuple("Qwen2-7B" if b else "Llama-3" for b in of_b),
-        metrics=("m",),
-        scores=(true + favour * of_b + generator.normal(size=n) * 0.5)[:, None],
-        dimensions=("accuracy",),
-        ratings=given.mean(axis=1, keepdims=True),
-        raters=tuple("abcdefgh"[:raters]),
         by_rater={"accuracy": given} if raters else {},
         covariates={"response characters": generator.integers(10, 500, size=n).astype(np.float64)},
     )

@@ -6,19 +6,12 @@ import pytest
 from imapeval.errors import UsageError
 from imapeval.study.data.rated import Rated
 from imapeval.study.subgroups.disagreements import find_disagreements
+from tests.study.answers import make_rated
 
 
 def make(scores: list[float], ratings: list[float], **changes: object) -> Rated:
     n = len(scores)
-    rated = Rated(
-        ids=tuple("abcdefgh"[:n]),
-        questions=np.arange(n),
-        systems=("",) * n,
-        metrics=("m",),
-        scores=np.array(scores)[:, None],
-        dimensions=("accuracy",),
-        ratings=np.array(ratings)[:, None],
-    )
+    rated = make_rated(np.array(scores), np.array(ratings), ids=tuple("abcdefgh"[:n]))
     return replace(rated, **changes)
 
 

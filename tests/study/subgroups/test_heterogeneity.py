@@ -9,6 +9,7 @@ from scipy import stats
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import Rated
 from imapeval.study.subgroups.heterogeneity import compare_slices, homogeneity_statistic, hotelling_p_value
+from tests.study.answers import make_rated
 
 
 @given(st.floats(0.01, 60), st.integers(1, 6), st.integers(8, 400))
@@ -68,16 +69,7 @@ def make(first: float, second: float, *, n: int = 150, seed: int = 0) -> Rated:
     generator = np.random.default_rng(seed)
     pairs = [generator.multivariate_normal([0, 0], [[1, rho], [rho, 1]], size=n) for rho in (first, second)]
     scores, ratings = np.concatenate(pairs).T
-    return Rated(
-        ids=tuple(map(str, range(2 * n))),
-        questions=np.arange(2 * n),
-        systems=("",) * 2 * n,
-        metrics=("m",),
-        scores=scores[:, None],
-        dimensions=("accuracy",),
-        ratings=np.round(ratings * 2)[:, None] / 2,
-        facets={"task": ("x",) * n + ("y",) * n},
-    )
+    return make_rated(scores, np.round(ratings * 2)[:, None] / 2, facets={"task": ("x",) * n + ("y",) * n})
 
 
 def test_a_real_difference_is_found_and_told():

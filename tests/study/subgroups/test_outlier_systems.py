@@ -8,6 +8,7 @@ from scipy import stats
 
 from imapeval.study.data.rated import Rated
 from imapeval.study.subgroups.outlier_systems import correlate_without_outliers, find_outliers
+from tests.study.answers import make_rated
 
 MEANS = [3.0, 3.2, 3.1, 2.9, 3.3, 0.5]
 SCORES = [0.5, 0.3, 0.45, 0.4, 0.35, 0.05]
@@ -16,14 +17,11 @@ SCORES = [0.5, 0.3, 0.45, 0.4, 0.35, 0.05]
 def make(means: list[float], scores: list[float]) -> Rated:
     """Three answers of each system, around its means."""
     shift = np.tile([-0.1, 0.0, 0.1], len(means))
-    return Rated(
-        ids=tuple(f"{n}" for n in range(3 * len(means))),
+    return make_rated(
+        np.repeat(scores, 3) + shift,
+        np.repeat(means, 3) + shift,
         questions=np.tile([0, 1, 2], len(means)),
-        systems=tuple(f"s{n}" for n in range(len(means)) for _ in range(3)),
-        metrics=("m",),
-        scores=(np.repeat(scores, 3) + shift)[:, None],
-        dimensions=("accuracy",),
-        ratings=(np.repeat(means, 3) + shift)[:, None],
+        systems=np.repeat(np.arange(len(means)), 3),
     )
 
 

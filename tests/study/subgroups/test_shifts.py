@@ -9,19 +9,18 @@ from scipy import stats
 from imapeval.errors import UsageError
 from imapeval.study.data.rated import Rated
 from imapeval.study.subgroups.shifts import Shift, measure_shifts
+from tests.study.answers import make_rated
 
 
 def make(n: int = 200, *, seed: int = 1) -> Rated:
     generator = np.random.default_rng(seed)
     true = generator.normal(size=n)
-    return Rated(
-        ids=tuple(map(str, range(n))),
+    return make_rated(
+        np.column_stack([true + generator.normal(size=n), -true]),
+        true,
         questions=np.arange(n) // 2,
         systems=("a", "b") * (n // 2),
         metrics=("m", "perplexity"),
-        scores=np.column_stack([true + generator.normal(size=n), -true]),
-        dimensions=("accuracy",),
-        ratings=true[:, None],
         lower_is_better=frozenset({"perplexity"}),
     )
 

@@ -9,6 +9,7 @@ from imapeval.errors import UsageError
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import Rated
 from imapeval.study.subgroups.slices import UNKNOWN, Slice, divide_answers, slice_answers
+from tests.study.answers import make_rated
 
 N = 60
 
@@ -18,14 +19,12 @@ def make(seed: int = 0, **changes: object) -> Rated:
     generator = np.random.default_rng(seed)
     scores = generator.normal(size=(N, 2))
     ratings = np.round(2 * (scores[:, :1] + generator.normal(size=(N, 2)))) / 2
-    rated = Rated(
-        ids=tuple(map(str, range(N))),
-        questions=np.arange(N),
+    rated = make_rated(
+        scores,
+        ratings,
         systems=("a",) * 40 + ("b",) * 20,
         metrics=("m", "other"),
-        scores=scores,
         dimensions=("accuracy", "depth"),
-        ratings=ratings,
         facets={"task": tuple("dose" if n % 3 else "cause" for n in range(N))},
         covariates={"response characters": np.arange(N, dtype=np.float64)},
     )
@@ -79,7 +78,7 @@ def test_intervals_are_those_of_fisher_for_normal_data():
     generator = np.random.default_rng(1)
     n = 2000
     x, y = generator.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], size=n).T
-    rated = Rated(tuple(map(str, range(n))), np.arange(n), ("s",) * n, ("m",), x[:, None], ("d",), y[:, None])
+    rated = make_rated(x, y, dimensions=("d",))
     (row,) = slice_answers(rated, coefficient="pearson", facets=["system"])
     r = stats.pearsonr(x, y).statistic
     assert row.value == pytest.approx(r, abs=1e-12)
@@ -168,15 +167,15 @@ def test_on_public_data_length_and_language_are_facets():
     from imapeval.study.intervals.bootstrap import number_clusters
 
     samples = read(data)
-    rated = Rated(
-        ids=tuple(s.id for s in samples),
+    rated = make_rated(
+        np.array([[float(len(s.response))] for s in samples]),
+        np.array([[s.ratings[d] for d in ("accuracy", "completeness", "specificity")] for s in samples]),
         questions=number_clusters([s.question for s in samples]),
         systems=tuple(map(system_label, samples)),
         metrics=("length",),
-        scores=np.array([[float(len(s.response))] for s in samples]),
         dimensions=("accuracy", "completeness", "specificity"),
-        ratings=np.array([[s.ratings[d] for d in ("accuracy", "completeness", "specificity")] for s in samples]),
         facets={"language": tuple(s.lang for s in samples)},
+        ids=tuple(s.id for s in samples),
     )
     rows = [row for row in slice_answers(rated, facets=["language"]) if row.dimension == ALL]
     assert [(row.group, row.n) for row in rows] == [("zh", 200), ("en", 200)]

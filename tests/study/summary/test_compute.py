@@ -21,6 +21,7 @@ from imapeval.study.intervals.coverage import (
 from imapeval.study.number_format import format_number
 from imapeval.study.summary.compute import Study, available_levels, compute_study
 from imapeval.study.summary.conclusions import describe_few_questions, rank_metrics, write_conclusions
+from tests.study.answers import make_rated
 
 
 def rate(
@@ -37,14 +38,11 @@ def rate(
     by_rater = np.clip(np.round(2 * (truth[:, None] + rng.normal(0, 0.5, (n, raters)))) / 2, 0, 5)
     noise = {"good": 0.5, "poor": 4.0, "twin": 0.5}
     scores = np.stack([truth + rng.normal(0, noise[name], n) for name in metrics], axis=1)
-    return Rated(
-        ids=tuple(f"a{number}" for number in range(n)),
+    return make_rated(
+        scores,
         questions=np.tile(np.arange(questions), systems),
-        systems=tuple(f"s{number // questions}" for number in range(n)),
+        systems=np.arange(n) // questions,
         metrics=metrics,
-        scores=scores,
-        dimensions=("accuracy",),
-        ratings=by_rater.mean(axis=1, keepdims=True),
         raters=tuple(f"r{number}" for number in range(raters)),
         by_rater={"accuracy": by_rater},
         scales={"accuracy": RatingScale(0, 5, 0.5)},
@@ -135,9 +133,7 @@ def test_one_system_and_one_metric():
 
 def test_averages_only_and_a_constant_metric():
     rated = rate(raters=1, systems=2)
-    averages = Rated(
-        rated.ids, rated.questions, rated.systems, rated.metrics, rated.scores, rated.dimensions, rated.ratings
-    )
+    averages = replace(rated, raters=(), by_rater={}, scales={}, facets={})
     averages.scores[:, 1] = 0.5
     study = compute_study(averages, title="t", signatures={}, resamples=100)
     assert study.conclusions[0].startswith("The agreement of good with the raters: Spearman's rho within systems")
@@ -331,9 +327,7 @@ def test_metrics_without_value_do_not_agree_best():
     for seed in range(8):
         rated = rate(questions=20, systems=2, raters=1)
         noise = np.random.default_rng(seed).normal(size=(len(rated.ids), 54))
-        rated = replace(
-            rated, metrics=tuple(f"m{number}" for number in range(54)), scores=noise, raters=(), by_rater={}
-        )
+        rated = replace(keep_means(rated), metrics=tuple(f"m{number}" for number in range(54)), scores=noise)
         correlations = correlate(rated, coefficients=("spearman",), resamples=99, seed=seed)
         ranked = rank_metrics(correlations, level="within-system", coefficient="spearman")
         said += "agrees best" in write_conclusions(ranked, [], level="within-system", dimension="accuracy")[0]
