@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from imapeval.graph.model import Name
-from imapeval.graph.readers.base import Record, restore_word_order
+from imapeval.graph.readers.base import Record
 
 
 @pytest.fixture
@@ -41,8 +41,3 @@ def test_a_wrong_synonym_joins_nothing(load_script) -> None:
 
     assert count(set()) == 1
     assert count({("podagra", "gout")}) == 2
-
-
-def test_inverted_index_entries_are_put_in_natural_order() -> None:
-    assert restore_word_order("Leukemia, Myeloid, Acute") == "Acute Myeloid Leukemia"
-    assert restore_word_order("Ear, Nose and Throat") == "Ear, Nose and Throat"

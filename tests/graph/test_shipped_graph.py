@@ -126,14 +126,10 @@ def test_everyday_words_are_not_mentions(graph: Graph, text: str) -> None:
     assert text not in graph.mention_table("en")
 
 
-@pytest.mark.parametrize("text", ["手术", "头痛", "胃镜", "布洛芬"])
-def test_chinese_mentions(graph: Graph, text: str) -> None:
-    assert text in graph.mention_table("zh")
-
-
-@pytest.mark.parametrize("text", ["surgery", "headache", "stroke", "shock", "fever", "ibuprofen", "mri"])
-def test_english_mentions(graph: Graph, text: str) -> None:
-    assert text in graph.mention_table("en")
+def test_mentions(graph: Graph) -> None:
+    assert {"手术", "头痛", "胃镜", "布洛芬"} <= graph.mention_table("zh").keys()
+    mentions = {"surgery", "headache", "stroke", "shock", "fever", "ibuprofen", "mri"}
+    assert mentions <= graph.mention_table("en").keys()
 
 
 @pytest.mark.parametrize("text", ["disease", "symptom", "body part"])

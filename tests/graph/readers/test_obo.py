@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imapeval.errors import InputError
 from imapeval.graph.model import Name
 from imapeval.graph.readers.base import Record, Source
 from imapeval.graph.readers.obo import FORMAT
@@ -184,8 +183,3 @@ def test_compressed(tmp_path: Path) -> None:
     (tmp_path / "x.obo.gz").write_bytes(gzip.compress((HEADER + "[Term]\nid: DOID:1\nname: one\n").encode()))
     records, _ = read(tmp_path / "x.obo.gz")
     assert [record.label for record in records] == ["one"]
-
-
-def test_a_file_without_terms_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"x\.obo.*\[Term\]"):
-        read(tmp_path / "x.obo", "<html><body>404</body></html>")

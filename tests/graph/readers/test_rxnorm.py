@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from imapeval.errors import InputError
 from imapeval.graph.model import Name
 from imapeval.graph.readers.base import Record, Source
 from imapeval.graph.readers.rxnorm import FORMAT
@@ -98,20 +97,6 @@ def test_release_folder_and_its_rrf_folder() -> None:
     assert read(SAMPLE)[0] == read(SAMPLE / "rrf")[0]
     assert not FORMAT.recognise(SAMPLE.parent, b"")
     assert not FORMAT.recognise(SAMPLE.parent / "umls", b"")
-
-
-def test_missing_relations(release: Path) -> None:
-    (release / "rrf/RXNREL.RRF").unlink()
-    with pytest.raises(InputError, match=r"RXNREL\.RRF"):
-        read(release)
-
-
-def test_cut_off_relations(release: Path) -> None:
-    path = release / "rrf/RXNREL.RRF"
-    path.write_bytes(path.read_bytes()[:-30])
-    with pytest.raises(InputError) as caught:
-        read(release)
-    assert (caught.value.path, caught.value.line) == (path, 18)
 
 
 def test_mutual_trade_names_are_not_merged(release: Path) -> None:

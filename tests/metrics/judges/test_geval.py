@@ -148,13 +148,6 @@ async def test_geval_is_not_weighted_where_one_criterion_is_not():
     assert outcome.parts == {"accuracy": 3.0, "completeness": 3.0, "specificity": 4.0, "weighted": 0.0}
 
 
-async def test_the_whole_asks_what_its_parts_ask():
-    whole, part = (ScriptedModel(lambda _: likely({3: 1.0})) for _ in range(2))
-    await judge(prepared("geval", whole), CASE)
-    await judge(prepared("geval:accuracy", part), CASE)
-    assert part.requests[0] in whole.requests
-
-
 @pytest.mark.parametrize(
     ("reply", "kind", "note"),
     [
