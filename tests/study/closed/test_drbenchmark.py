@@ -12,9 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from scipy import stats
-from seqeval.metrics import f1_score as seqeval_f1
-from sklearn.metrics import f1_score, jaccard_score
-from sklearn.preprocessing import MultiLabelBinarizer
+from sklearn.metrics import f1_score
 
 from imapeval._optional import installed
 from imapeval.errors import InputError
@@ -22,7 +20,7 @@ from imapeval.study.closed.comparison import compare_runs
 from imapeval.study.closed.drbenchmark.data import read_data
 from imapeval.study.closed.drbenchmark.results import analyse_task_runs
 from imapeval.study.closed.drbenchmark.runs import TaskRun, read_predictions, read_runs
-from imapeval.study.closed.drbenchmark.tasks import load_tasks
+from imapeval.study.closed.drbenchmark.tasks import load_tasks, parse_answer
 from imapeval.study.closed.outputs import OutputFiles, read_outputs
 
 if TYPE_CHECKING:
@@ -80,48 +78,6 @@ def make_runs(name: str, pairs: Sequence[tuple[Sequence[Any], Sequence[Any]]], *
         )
         for number, (gold, predicted) in enumerate(pairs)
     ]
-
-
-def means(runs: list[TaskRun]) -> dict[str, float]:
-    return {row.metric: row.mean for row in analyse_task_runs(runs).results}
-
-
-def test_labels_as_scikit_learn():
-    gold = RNG.choice(list("123"), 80, p=[0.6, 0.3, 0.1]).tolist()
-    given = RNG.choice(list("123"), 80).tolist()
-    expected = f1_score(gold, given, average="weighted")
-    assert means(make_runs("DEFT-2020 CLS", [(gold, given)])) == pytest.approx({"f1-weighted": expected})
-
-
-def test_tags_as_seqeval():
-    gold = [RNG.choice(TAGS, 12).tolist() for _ in range(60)]
-    given = [RNG.choice(TAGS, 12).tolist() for _ in range(60)]
-    expected = seqeval_f1(gold, given)
-    assert means(make_runs("QUAERO EMEA", [(gold, given)])) == pytest.approx({"f1-micro": expected})
-
-
-def test_sets_as_scikit_learn():
-    def draw() -> list[frozenset[str]]:
-        return [frozenset(RNG.choice(list("abcde"), RNG.integers(1, 4), replace=False).tolist()) for _ in range(50)]
-
-    gold, given = draw(), draw()
-    encode = MultiLabelBinarizer(classes=list("abcde"))
-    right, found = encode.fit_transform(gold), encode.fit_transform(given)
-    assert means(make_runs("FrenchMedMCQA MCQA", [(gold, given)])) == pytest.approx(
-        {
-            "hamming-score": jaccard_score(right, found, average="samples"),
-            "exact-match-ratio": (right == found).all(axis=1).mean(),
-        }
-    )
-    expected = f1_score(right, found, average="weighted", zero_division=0)
-    assert means(make_runs("MorFITT", [(gold, given)])) == pytest.approx({"f1-weighted": expected})
-
-
-def test_similarity_as_scipy():
-    gold = RNG.uniform(0, 5, 70).tolist()
-    given = [min(5.0, max(0.0, value + RNG.normal())) for value in gold]
-    found = means(make_runs("CLISTER", [(gold, given)]))
-    assert found["spearman"] == pytest.approx(stats.spearmanr(gold, given).statistic)
 
 
 def simulate(model: str, accuracy: float, *, runs: int = 4, items: int = 200, share: float = 1.0) -> list[TaskRun]:
@@ -193,6 +149,13 @@ def test_single_runs_are_compared_over_items_alone():
     assert {row.spread for row in found.results} == {None}
 
 
+@pytest.mark.parametrize(
+    ("given", "letters"), [("a", "a"), ("a ", "a"), (" ca\n", "ac"), ([" a "], "a"), (" ", ""), ("", "")]
+)
+def test_white_space_around_letters_is_none_of_them(given: str | list[str], letters: str):
+    assert parse_answer(given, TASKS["FrenchMedMCQA MCQA"]) == frozenset(letters)
+
+
 # Its own files.
 
 
@@ -210,54 +173,25 @@ def write_run(folder: Path, corpus: str, name: str, **content: Any) -> Path:
     return path
 
 
+def sides(gold: list[Any], predicted: list[Any]) -> dict[str, list[Any]]:
+    """Return the answers to the items a, b and so on as its files have them."""
+    return {"identifiers": list("abcdef"[: len(gold)]), "real_labels": gold, "system_predictions": predicted}
+
+
 def test_runs_of_its_scripts(tmp_path: Path):
-    write_run(
-        tmp_path,
-        "quaero",
-        "QUAERO-ner-emea-1",
-        identifiers=["x_0", "x_1"],
-        real_labels=[["O", "B-DISO"], ["O"]],
-        system_predictions=[["O", "O"], ["O"]],
-    )
+    answers = sides([["O", "B-DISO"], ["O"]], [["O", "O"], ["O"]])
+    write_run(tmp_path, "quaero", "QUAERO-ner-emea-1", **answers)
     # Another tokenizer cuts the first text after one word.
-    write_run(
-        tmp_path,
-        "quaero",
-        "QUAERO-ner-emea-2",
-        identifiers=["x_0", "x_1"],
-        model="b",
-        share=0.25,
-        real_labels=[["O"], ["O"]],
-        system_predictions=[["O"], ["O"]],
-    )
-    write_run(
-        tmp_path,
-        "frenchmedmcqa",
-        "FrenchMedMCQA-mcqa-1",
-        identifiers=["a", "b"],
-        real_labels=["ab", "e"],
-        metrics={"hamming_score": 0.75, "exact_match": 0.5},
-        system_predictions=["a", "e"],
-    )
-    write_run(
-        tmp_path,
-        "morfitt",
-        "MORFITT-cls-1",
-        identifiers=["a", "b"],
-        real_labels=[[1.0, *[0.0] * 11], [0.0, 1.0, *[0.0] * 10]],
-        system_predictions=[[1.0, *[0.0] * 11], [0.0] * 12],
-    )
+    answers = sides([["O"], ["O"]], [["O"], ["O"]])
+    write_run(tmp_path, "quaero", "QUAERO-ner-emea-2", model="b", share=0.25, **answers)
+    reported = {"hamming_score": 0.75, "exact_match": 0.5}
+    write_run(tmp_path, "frenchmedmcqa", "FrenchMedMCQA-mcqa-1", metrics=reported, **sides(["ab", "e"], ["a", "e"]))
+    first, second, none = [1.0, *[0.0] * 11], [0.0, 1.0, *[0.0] * 10], [0.0] * 12
+    write_run(tmp_path, "morfitt", "MORFITT-cls-1", **sides([first, second], [first, none]))
     # The name says CAS, the folder is right.
-    write_run(tmp_path, "diamed", "CAS-cls-1", identifiers=["a", "b"], real_labels=[0, 9], system_predictions=[0, 1])
-    write_run(
-        tmp_path,
-        "clister",
-        "CLISTER-regression-1",
-        identifiers=["0", "1"],
-        real_labels=[1.0, 4.5],
-        system_predictions=[[1.25], [4.0]],
-    )
-    write_run(tmp_path, "cas", "CAS-cls-1", identifiers=["a"], real_labels=[0], system_predictions=[0])
+    write_run(tmp_path, "diamed", "CAS-cls-1", **sides([0, 9], [0, 1]))
+    write_run(tmp_path, "clister", "CLISTER-regression-1", **sides([1.0, 4.5], [[1.25], [4.0]]))
+    write_run(tmp_path, "cas", "CAS-cls-1", **sides([0], [0]))
     runs = {(run.task.name, run.model): run for run in read_runs(tmp_path)}
     assert set(runs) == {
         ("QUAERO EMEA", "../../../models/camembert-base"),
@@ -273,7 +207,7 @@ def test_runs_of_its_scripts(tmp_path: Path):
     assert (*hamming.runs, *exact.runs) == pytest.approx((0.75, 0.5))
     assert own["DiaMED"].reported == {}
     assert own["DiaMED"].answers["b"][0].startswith("J00-J99")
-    assert own["CLISTER"].answers["1"] == (4.5, 4.0)
+    assert own["CLISTER"].answers["b"] == (4.5, 4.0)
     cut = {row.model: row.cut for row in analyse_task_runs([*runs.values()]).results if row.task == "QUAERO EMEA"}
     assert cut == {"../../../models/camembert-base": 0, "b": 1}
 
@@ -281,11 +215,11 @@ def test_runs_of_its_scripts(tmp_path: Path):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ({"identifiers": ["a", "a"], "real_labels": [0, 1], "system_predictions": [0, 1]}, "id"),
-        ({"identifiers": ["a", "b"], "real_labels": [0], "system_predictions": [0, 1]}, "zip"),
-        ({"identifiers": ["a", "b"], "real_labels": [0, 7], "system_predictions": [0, 1]}, "class"),
+        (sides([0, 1], [0, 1]) | {"identifiers": ["a", "a"]}, "id"),
+        (sides([0, 1], [0, 1]) | {"real_labels": [0]}, "zip"),
+        (sides([0, 7], [0, 1]), "class"),
         ({"identifiers": ["a", "b"], "real_labels": [0, 1]}, "system_predictions"),
-        ({"identifiers": ["a", "b"], "real_labels": [0, 1], "system_predictions": [0, 1], "share": 3}, "share"),
+        (sides([0, 1], [0, 1]) | {"share": 3}, "share"),
     ],
 )
 def test_damaged_runs(tmp_path: Path, content: dict[str, Any], reason: str):
@@ -297,14 +231,7 @@ def test_damaged_runs(tmp_path: Path, content: dict[str, Any], reason: str):
 
 def test_runs_on_other_test_data_are_refused(tmp_path: Path):
     for number, gold in enumerate(([0, 1], [0, 2])):
-        write_run(
-            tmp_path,
-            "pxcorpus",
-            f"PxCorpus-cls-{number}",
-            identifiers=["a", "b"],
-            real_labels=gold,
-            system_predictions=[0, 1],
-        )
+        write_run(tmp_path, "pxcorpus", f"PxCorpus-cls-{number}", **sides(gold, [0, 1]))
     with pytest.raises(InputError, match="other items"):
         read_runs(tmp_path)
     with pytest.raises(InputError, match="no run"):
@@ -313,8 +240,7 @@ def test_runs_on_other_test_data_are_refused(tmp_path: Path):
 
 @pytest.mark.parametrize("given", [".", "DrBenchmark-CAS-cls-1.json"])
 def test_the_data_set_is_the_innermost_folder_of_a_path(tmp_path: Path, given: str, monkeypatch: pytest.MonkeyPatch):
-    sides = {"identifiers": ["a", "b"], "real_labels": [0, 9], "system_predictions": [0, 1]}
-    path = write_run(tmp_path / "DEFT-2021", "diamed", "CAS-cls-1", **sides)
+    path = write_run(tmp_path / "DEFT-2021", "diamed", "CAS-cls-1", **sides([0, 9], [0, 1]))
     monkeypatch.chdir(path.parent)
     assert [run.task.name for run in read_runs(Path(given))] == ["DiaMED"]
 
@@ -322,8 +248,7 @@ def test_the_data_set_is_the_innermost_folder_of_a_path(tmp_path: Path, given: s
 def test_predictions_and_runs_are_of_the_same_items(tmp_path: Path):
     save(tmp_path / "QUAERO/emea/test.parquet", QUAERO, {"ner_tags": TAG_FEATURE})
     predicted = predict(tmp_path / "p.jsonl", rows_of("QUAERO EMEA", {"x": "O O", "y": "O"}))
-    sides = {"real_labels": [["O"], ["O"]], "system_predictions": [["O"], ["O"]]}
-    path = write_run(tmp_path, "quaero", "x-emea-1", identifiers=["x", "z"], **sides)
+    path = write_run(tmp_path, "quaero", "x-emea-1", **sides([["O"], ["O"]], [["O"], ["O"]]))
     with pytest.raises(InputError):
         read_outputs(OutputFiles(logs=(), tables=(), runs=(path,), predictions=(predicted,)), tmp_path)
 

@@ -37,21 +37,35 @@ def test_runs_that_are_no_files(tmp_path: Path, make: Callable[[Path], object]):
     assert caught.value.path == path
 
 
-def write_tags(folder: Path, tags: list[str], *, twice: bool = False) -> Path:
-    path = folder / "pxcorpus" / "DrBenchmark-PxCorpus-ner-1.json"
+@pytest.mark.parametrize(("tags", "twice"), [(["", "O"], False), (["O", "O"], True)], ids=["empty", "twice"])
+def test_a_run_with_an_empty_tag_or_its_answers_twice(tmp_path: Path, tags: list[str], twice: bool):
+    path = tmp_path / "pxcorpus" / "DrBenchmark-PxCorpus-ner-1.json"
     path.parent.mkdir()
     sides = {"identifiers": ["a", "b"], "real_labels": [["O", "O"], ["O"]], "system_predictions": [tags, ["O"]]}
     text = json.dumps({"hyperparameters": {"model_name": "m"}, "predictions": sides})
     path.write_text(text[:-1] + f', "predictions": {json.dumps(sides)}}}' if twice else text)
-    return path
-
-
-@pytest.mark.parametrize(("tags", "twice"), [(["", "O"], False), (["O", "O"], True)], ids=["empty", "twice"])
-def test_a_run_with_an_empty_tag_or_its_answers_twice(tmp_path: Path, tags: list[str], twice: bool):
-    path = write_tags(tmp_path, tags, twice=twice)
     with pytest.raises(InputError) as caught:
         read_runs(tmp_path)
     assert caught.value.path == path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of a data set."""
+    (tmp_path / "PxCorpus").mkdir()
+    return tmp_path / "PxCorpus"
+
+
+def write_arrow(path: Path, table: pa.Table) -> None:
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as stream:
+        stream.write_table(table)
+
+
+def refused(folder: Path) -> Path | None:
+    """Return the file at which reading the data set fails."""
+    with pytest.raises(InputError) as caught:
+        read_data(folder, TASKS["PxCorpus CLS"])
+    return caught.value.path
 
 
 @pytest.mark.parametrize(
@@ -66,24 +80,18 @@ def test_a_run_with_an_empty_tag_or_its_answers_twice(tmp_path: Path, tags: list
         *(b'{"info": {"features": {"label": {"names": %s}}}}' % names for names in (b"5", b'"ab"', b"[1, null, 2, 3]")),
     ],
 )
-def test_a_data_set_whose_description_is_damaged(tmp_path: Path, described: bytes):
-    path = tmp_path / "PxCorpus" / "test.parquet"
-    path.parent.mkdir()
+def test_a_data_set_whose_description_is_damaged(folder: Path, described: bytes):
+    path = folder / "test.parquet"
     table = pa.table({"id": ["a", "b"], "text": ["x", "y"], "label": [0, 1]})
     pq.write_table(table.replace_schema_metadata({"huggingface": described}), path)
-    with pytest.raises(InputError) as caught:
-        read_data(tmp_path, TASKS["PxCorpus CLS"])
-    assert caught.value.path == path
+    assert refused(folder) == path
 
 
 @pytest.mark.parametrize("ids", [["a", "a"], [None, "b"]])
-def test_items_of_a_data_set_that_would_be_lost(tmp_path: Path, ids: list[str | None]):
-    path = tmp_path / "PxCorpus" / "test.parquet"
-    path.parent.mkdir()
+def test_items_of_a_data_set_that_would_be_lost(folder: Path, ids: list[str | None]):
+    path = folder / "test.parquet"
     pq.write_table(pa.table({"id": ids, "text": ["x", "y"], "label": ["none", "negate"]}), path)
-    with pytest.raises(InputError) as caught:
-        read_data(tmp_path, TASKS["PxCorpus CLS"])
-    assert caught.value.path == path
+    assert refused(folder) == path
 
 
 @pytest.mark.parametrize(
@@ -95,36 +103,25 @@ def test_items_of_a_data_set_that_would_be_lost(tmp_path: Path, ids: list[str | 
     ],
     ids=["offsets", "text", "type"],
 )
-def test_a_data_set_whose_values_are_damaged(tmp_path: Path, whole: bytes, damaged: bytes):
-    path = tmp_path / "PxCorpus" / "test.arrow"
-    path.parent.mkdir()
+def test_a_data_set_whose_values_are_damaged(folder: Path, whole: bytes, damaged: bytes):
+    path = folder / "test.arrow"
     table = pa.table({"id": ["abc", "defg"], "text": ["x", "y"], "label": ["none", "negate"]})
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as stream:
-        stream.write_table(table)
+    write_arrow(path, table)
     raw = path.read_bytes()
     assert whole in raw
     path.write_bytes(raw.replace(whole, damaged))
-    with pytest.raises(InputError) as caught:
-        read_data(tmp_path, TASKS["PxCorpus CLS"])
-    assert caught.value.path == path
+    assert refused(folder) == path
 
 
-def test_a_number_of_a_data_set_that_python_cannot_hold(tmp_path: Path):
-    path = tmp_path / "PxCorpus" / "test.arrow"
-    path.parent.mkdir()
+def test_a_number_of_a_data_set_that_python_cannot_hold(folder: Path):
+    path = folder / "test.arrow"
     label = pa.array([0, 1], pa.decimal128(3, 0)).view(pa.decimal128(3, 100))
     table = pa.table({"id": ["a", "b"], "text": ["x", "y"], "label": label})
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as stream:
-        stream.write_table(table)
-    with pytest.raises(InputError) as caught:
-        read_data(tmp_path, TASKS["PxCorpus CLS"])
-    assert caught.value.path == path
+    write_arrow(path, table)
+    assert refused(folder) == path
 
 
-def test_a_data_set_that_is_a_pipe(tmp_path: Path):
-    path = tmp_path / "PxCorpus" / "test.arrow"
-    path.parent.mkdir()
+def test_a_data_set_that_is_a_pipe(folder: Path):
+    path = folder / "test.arrow"
     os.mkfifo(path)
-    with pytest.raises(InputError) as caught:
-        read_data(tmp_path, TASKS["PxCorpus CLS"])
-    assert caught.value.path == path
+    assert refused(folder) == path

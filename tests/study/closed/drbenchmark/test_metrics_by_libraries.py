@@ -21,17 +21,13 @@ from imapeval.study.closed.drbenchmark.results import analyse_task_runs
 from imapeval.study.closed.drbenchmark.runs import TaskRun
 from imapeval.study.closed.drbenchmark.tasks import load_tasks
 from imapeval.study.closed.metrics.estimate import estimate_metrics
-from imapeval.study.closed.metrics.labels import measure_label_sets, measure_labels, measure_sequences
 from imapeval.study.closed.metrics.ordinal import measure_rankings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.closed.metrics.estimate import MetricFamily
-
 ITEMS = 120
 TAGS = ("O", "B-DISO", "I-DISO", "B-CHEM", "I-CHEM", "B-ANAT")
-AVERAGES = ("micro", "macro", "weighted")
 
 
 def draw(seed: int, task: Any) -> tuple[list[Any], list[Any]]:
@@ -108,44 +104,6 @@ def test_grades_that_are_all_alike_order_nothing():
     assert (found["spearman"].mean, found["spearman"].runs) == (0.0, (0.0,))
 
 
-def values(families: list[MetricFamily], answers: int) -> dict[str, float | None]:
-    return {row.metric: row.value for row in estimate_metrics(families, answers)}
-
-
-def test_labels_as_scikit_learn():
-    rng = np.random.default_rng(1)
-    gold = rng.choice(list("abcd"), ITEMS, p=[0.5, 0.3, 0.15, 0.05]).tolist()
-    given = [right if rng.random() < 0.6 else str(rng.choice(list("abcd"))) for right in gold]
-    scores = {label: rng.normal(size=ITEMS) + [right == label for right in gold] for label in "abcd"}
-    found = values(measure_labels(gold, given, scores={k: v.tolist() for k, v in scores.items()}), ITEMS)
-    assert found.pop("accuracy") == pytest.approx(sklearn.accuracy_score(gold, given))
-    is_label = np.array([[right == label for label in "abcd"] for right in gold])
-    table = np.array(list(scores.values())).T
-    assert found.pop("auc") == pytest.approx(sklearn.roc_auc_score(is_label, table, average="macro"))
-    assert found.pop("pr-auc") == pytest.approx(sklearn.average_precision_score(is_label, table, average="macro"))
-    assert found == pytest.approx(rates_of(lambda name, average: getattr(sklearn, name)(gold, given, average=average)))
-
-
-def test_sets_as_scikit_learn():
-    task = next(task for task in load_tasks() if task.name == "MorFITT")
-    gold, given = draw(3, task)
-    sides = binarise(task, gold, given)
-    found = values(measure_label_sets(gold, given), ITEMS)
-    assert found.pop("hamming-loss") == pytest.approx(sklearn.hamming_loss(*sides))
-    assert found.pop("exact-match-ratio") == pytest.approx(sklearn.accuracy_score(*sides))
-    assert found == pytest.approx(
-        rates_of(lambda name, average: getattr(sklearn, name)(*sides, average=average, zero_division=0))
-    )
-
-
-def test_sequences_as_seqeval():
-    gold, given = draw(4, next(task for task in load_tasks() if task.name == "QUAERO EMEA"))
-    found = values(measure_sequences(gold, given), ITEMS)
-    assert found == pytest.approx(
-        rates_of(lambda name, average: getattr(seqeval, name)(gold, given, average=average, zero_division=0))
-    )
-
-
 def test_reciprocal_ranks_as_scikit_learn():
     """With one right answer, the average precision of a ranking is the reciprocal of its rank."""
     rng = np.random.default_rng(5)
@@ -153,16 +111,7 @@ def test_reciprocal_ranks_as_scikit_learn():
     gold = [[str(rng.choice(list("vwxyz")))] for _ in range(ITEMS)]
     is_right = np.array([[answer in right for answer in answers] for answers, right in zip(lists, gold, strict=True)])
     scores = np.tile(np.arange(5, 0, -1), (ITEMS, 1))
-    found = values(measure_rankings(gold, lists), ITEMS)
+    found = {row.metric: row.value for row in estimate_metrics(measure_rankings(gold, lists), ITEMS)}
     assert found["mrr"] == pytest.approx(sklearn.label_ranking_average_precision_score(is_right, scores))
     assert found["strict-accuracy"] == pytest.approx(sklearn.top_k_accuracy_score(is_right.argmax(1), scores, k=1))
     assert found["lenient-accuracy"] == pytest.approx(1)
-
-
-def rates_of(compute: Any) -> dict[str, float]:
-    """Return precision, recall and F1 in the three averages."""
-    return {
-        f"{name}-{average}": compute(f"{name}_score", average)
-        for average in AVERAGES
-        for name in ("precision", "recall", "f1")
-    }
