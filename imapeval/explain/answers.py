@@ -10,7 +10,7 @@ from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs import Result
 from imapeval.evaluation.samples import index_samples, system_label
 from imapeval.evaluation.samples.spool import Mapped, spool
-from imapeval.explain.comparison import compare, write_sentence
+from imapeval.explain.comparison import describe_facts
 from imapeval.types import Failure, Outcome, Score
 
 if TYPE_CHECKING:
@@ -59,9 +59,7 @@ class ScoredAnswer:
     @property
     def facts(self) -> str:
         """A sentence on the facts that the answer has and lacks; "" if there are none."""
-        record = self.record
-        rows = [] if record is None else compare(record)
-        return write_sentence(rows) if rows else ""
+        return describe_facts(self.record)
 
     @property
     def reason(self) -> str:
@@ -74,10 +72,27 @@ _PENDING = Failure("metric", "pending", "The run was interrupted. Repeat the com
 
 
 def collect_answers(
-    samples: Sequence[Sample], results: Iterable[Result], imaps: Iterable[ImapRecord], *, metrics: Sequence[str]
+    samples: Sequence[Sample],
+    results: Iterable[Result],
+    imaps: Iterable[ImapRecord],
+    *,
+    metrics: Sequence[str],
+    index: IdIndex | None = None,
 ) -> Sequence[ScoredAnswer]:
-    """Return the answers in the order of the data; each is made whenever it is asked for."""
-    return _collect(samples, index_samples(samples), results, imaps, metrics)
+    """Return the answers in the order of the data; each is made whenever it is asked for.
+
+    `index` has the positions of the samples by id; if it is not given, it is made.
+    """
+    if index is None:
+        index = index_samples(samples)
+    results_by_sample, records_by_sample = _BySample(results, index), _BySample(imaps, index)
+
+    def make(position: int) -> ScoredAnswer:
+        sample = samples[position]
+        found = {result.metric: result.outcome for result in results_by_sample.find(position)}
+        return ScoredAnswer(sample, {name: found.get(name) for name in metrics}, records_by_sample.find(position))
+
+    return Mapped(range(len(samples)), make)
 
 
 def open_answers(run: Run) -> Sequence[ScoredAnswer]:
@@ -89,24 +104,7 @@ def open_answers(run: Run) -> Sequence[ScoredAnswer]:
     samples = run.open_samples()
     index = index_samples(samples)
     metrics = list(run.manifest["settings"]["metrics"])
-    return _collect(samples, index, run.stream_results(index), run.find_imaps(), metrics)
-
-
-def _collect(
-    samples: Sequence[Sample],
-    index: IdIndex,
-    results: Iterable[Result],
-    imaps: Iterable[ImapRecord],
-    metrics: Sequence[str],
-) -> Sequence[ScoredAnswer]:
-    results_by_sample, records_by_sample = _BySample(results, index), _BySample(imaps, index)
-
-    def make(position: int) -> ScoredAnswer:
-        sample = samples[position]
-        found = {result.metric: result.outcome for result in results_by_sample.find(position)}
-        return ScoredAnswer(sample, {name: found.get(name) for name in metrics}, records_by_sample.find(position))
-
-    return Mapped(range(len(samples)), make)
+    return collect_answers(samples, run.stream_results(index), run.find_imaps(), metrics=metrics, index=index)
 
 
 class _BySample(Generic[_Item]):

@@ -30,9 +30,6 @@ _COLOURS = {
 }
 """Colours by kind of row."""
 
-_KIND_PREFIXES = {_CONTRADICTION: "≠ "}
-"""Marks kinds that must not be overlooked where there are no colours."""
-
 _MARKUP = re.compile(r"[\\|&`*~\[]|<(?![\d\s=][^@<\s]*(?:[<\s]|\Z))")
 """Characters that would end a cell, or be read as HTML, code, emphasis, struck text or a link. "<7%" is no tag, nor,
 without @, an address."""
@@ -89,19 +86,15 @@ def compare(record: ImapRecord) -> list[FactRow]:
 
     def show(side: str, term: str, value: str) -> FactRow:
         match = best.get((side, term, value))
-        if match is None or match_kind(match) == _UNMATCHED:
-            values = (value, "") if side == "reference" else ("", value)
-            if match is None:
-                return FactRow(term, *values, _UNMATCHED, 0.0, nothing[side])
-            why = "; ".join(explain_match(match))
+        values = (value, "") if side == "reference" else ("", value)
+        if match is None:
+            return FactRow(term, *values, _UNMATCHED, 0.0, nothing[side])
+        kind, credit, why = match_kind(match), compute_credit(match), "; ".join(explain_match(match))
+        if kind == _UNMATCHED:
             other = match.response if side == "reference" else match.reference
-            nearest = other if is_near(match) else ""
-            return FactRow(term, *values, _UNMATCHED, compute_credit(match), why, nearest=nearest)
+            return FactRow(term, *values, kind, credit, why, nearest=other if is_near(match) else "")
         shown.add(id(match))
-        why = "; ".join(explain_match(match))
-        return FactRow(
-            match.term, match.reference, match.response, match_kind(match), compute_credit(match), why, match.other_term
-        )
+        return FactRow(match.term, match.reference, match.response, kind, credit, why, match.other_term)
 
     rows = [show("reference", *fact) for fact in facts["reference"]]
     # A pair that is the best match of both sides is one row; otherwise each side has a separate row.
@@ -119,8 +112,14 @@ def write_markdown(rows: Sequence[FactRow]) -> str:
     return "\n".join(lines)
 
 
-def write_sentence(rows: Sequence[FactRow]) -> str:
-    """Return a sentence on contradictions, and on the facts that the response has, may have, lacks and adds."""
+def describe_facts(record: ImapRecord | None) -> str:
+    """Return a sentence on contradictions, and on the facts that the response has, may have, lacks and adds.
+
+    It is "" if there are no facts.
+    """
+    rows = [] if record is None else compare(record)
+    if not rows:
+        return ""
     against = [row for row in rows if row.kind == _CONTRADICTION]
     expected = dict.fromkeys((row.term, row.reference) for row in rows if row.reference)
     # As in imapScore, a fact that the response contradicts earns nothing, even if the response states it as well.
@@ -133,7 +132,7 @@ def write_sentence(rows: Sequence[FactRow]) -> str:
     # Otherwise "it lacks" would look as if the response had been read and said something else.
     sentence = "" if any(row.response for row in rows) else "No fact was read in the response. "
     sentence += f"It contradicts the reference on {_list_contradictions(against)}. " if against else ""
-    whole = f"{_count_facts(len(expected))} of the reference"
+    whole = f"{len(expected)} fact{'' if len(expected) == 1 else 's'} of the reference"
     if similar and not related:
         sentence += f"The response has something similar to {len(similar)} of {whole}, but none for certain"
     else:
@@ -167,16 +166,13 @@ def write_html(rows: Sequence[FactRow]) -> str:
 
 
 def _display_kind(kind: str) -> str:
-    return f"{_KIND_PREFIXES.get(kind, '')}{kind}"
+    # A contradiction must not be overlooked where there are no colours.
+    return f"≠ {kind}" if kind == _CONTRADICTION else kind
 
 
 def _escape_cell(text: str) -> str:
     # With backslashes, so that the source is readable too: hosts show tables, and prompts contain them.
     return " ".join(_MARKUP.sub(r"\\\g<0>", text).split())
-
-
-def _count_facts(number: int) -> str:
-    return f"{number} fact{'' if number == 1 else 's'}"
 
 
 _MAX_NAMED = 5

@@ -63,8 +63,7 @@ def iterate_contexts(run: Run) -> Iterator[dict[str, Any]]:
     Raises:
         InputError: The run cannot be read.
     """
-    for answer in open_answers(run):
-        yield _answer_to_context(answer)
+    yield from map(_answer_to_context, open_answers(run))
 
 
 def _answer_to_context(answer: ScoredAnswer) -> dict[str, Any]:

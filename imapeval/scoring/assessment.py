@@ -14,7 +14,7 @@ from imapeval.errors import UsageError
 from imapeval.evaluation import imap_files
 from imapeval.evaluation.runs import Result, result_to_dict
 from imapeval.explain import answers
-from imapeval.explain.comparison import FactRow, compare, write_html, write_markdown, write_sentence
+from imapeval.explain.comparison import FactRow, compare, describe_facts, write_html, write_markdown
 from imapeval.explain.context import write_context
 from imapeval.scoring.arguments import frame_library
 from imapeval.types import Failure, Score
@@ -92,9 +92,7 @@ class Assessment:
     @property
     def reason(self) -> str:
         """The first metric's score and the facts that the response has and lacks; or why there is no score."""
-        rows = self.rows
-        facts = write_sentence(rows) if rows else ""
-        return answers.describe_outcome(self.metric, self.outcomes[self.metric], facts)
+        return answers.describe_outcome(self.metric, self.outcomes[self.metric], describe_facts(self.record))
 
     @property
     def table(self) -> str:
