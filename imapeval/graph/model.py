@@ -66,7 +66,6 @@ class Concept:
     Attributes:
         id: A CURIE such as "DOID:255" or "imap:ibuprofen".
         label: The preferred English name.
-        type: Its type.
         parents: Ids of the broader concepts (is-a).
         wholes: Ids of the concepts it is a part of; never mixed with is-a.
         aliases: Ids that other sources use for it.

@@ -19,13 +19,7 @@ _BOOLEANS = {"yes": True, "true": True, "1": True, "no": False, "false": False, 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Option:
-    """An option of a metric.
-
-    Attributes:
-        name: Name of the field.
-        description: What it sets.
-        value: Its value.
-    """
+    """An option of a metric: the name of the field, what it sets, and its value."""
 
     name: str
     description: str

@@ -54,8 +54,6 @@ class SourceReport:
 
     Attributes:
         name: Its key.
-        path: The file or folder.
-        format: Name of its format.
         records: Concepts that it describes.
         names: Names that it gives them.
         problems: Rows and names left out because they are faulty.
@@ -94,18 +92,12 @@ class BuildReport:
 
     Attributes:
         path: The folder of the graph.
-        hash: SHA-256 of its content, in hexadecimal.
-        concepts: Number of concepts.
-        names: Number of names.
-        edges: Number of is-a edges.
-        parts: Number of part-of edges.
+        hash, concepts, names, edges, parts, part_cycles: As in `WriteReport`.
         sources: In order of precedence.
         joined: What was merged.
         left_out: Edges and concepts that could not be kept: parents that no source describes or names, concepts
             without a name.
-        cycles: Is-a cycles that were cut. Each lists its members upwards, from the child of the edge that was left
-            out; the next one is that edge's parent (the child itself where it was its own parent).
-        part_cycles: The same for part-of.
+        cycles: Is-a cycles that were cut, by merging or as in `WriteReport`.
         inherited_types: Number of concepts that took the type of their nearest typed ancestor.
         other: Number of concepts of the type "other" because none was found.
     """

@@ -42,11 +42,7 @@ class CachedIndex:
 
 
 def remove_stale_indexes(folder: Path, graph: str) -> None:
-    """Remove the indexes in the folder of a graph that were made from another graph.
-
-    Args:
-        folder: The folder of the graph and its indexes.
-        graph: Hash of the graph that is there now.
+    """Remove the indexes in a folder that were made from another graph than the one with this hash, which is there now.
 
     Raises:
         ResourceError: One cannot be removed.

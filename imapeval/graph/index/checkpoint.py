@@ -36,7 +36,6 @@ class Journal(BaseModel):
     Attributes:
         graph: Hash of the graph.
         encoder: Identity of the encoder.
-        dimension: Length of a vector.
         rows: Names encoded so far, in the order of `Graph.all_names`.
     """
 
@@ -56,9 +55,7 @@ class VectorCheckpoint:
 
     Args:
         path: The index to be built.
-        graph: Hash of the graph.
-        encoder: Identity of the encoder.
-        dimension: Length of a vector.
+        graph, encoder, dimension: See `Journal`.
 
     Attributes:
         folder: Where the checkpoint is; other temporary files may be put there.

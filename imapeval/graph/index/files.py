@@ -64,8 +64,6 @@ class IndexDescription(BaseModel):
         format: Version of the two files.
         graph: Hash of the graph.
         encoder: Identity of the encoder.
-        dimension: Length of a vector.
-        names: Number of names.
         recipe: Specification for FAISS's `index_factory`; "Flat" is exact.
         recall: Its recall; None where it is exact.
         faiss: Version of FAISS that wrote it.

@@ -45,14 +45,7 @@ _MIN_ABBREVIATION, _MAX_ABBREVIATION = 2, 6
 
 
 class CandidateFinder:
-    """Finds the concepts that texts may mean.
-
-    Args:
-        graph: Where the concepts are.
-        encoder: Encodes the texts.
-        index: The index over the graph's names, made with the same encoder.
-        ngrams: The n-gram index over the names.
-    """
+    """Finds the concepts that texts may mean; both indexes are over the graph's names, `index` by the same encoder."""
 
     def __init__(self, graph: Graph, encoder: Encoder, index: NameIndex, ngrams: NgramIndex) -> None:
         self._graph = graph

@@ -45,10 +45,7 @@ class WriteReport:
 
     Attributes:
         hash: SHA-256 of the content, in hexadecimal.
-        concepts: Number of concepts.
-        names: Number of names.
-        edges: Number of is-a edges.
-        parts: Number of part-of edges.
+        concepts, names, edges, parts: Their numbers; edges are is-a, parts are part-of.
         cycles: Is-a cycles that were cut. Each lists its members upwards, from the child of the edge that was left
             out; the next one is that edge's parent (the child itself where it was its own parent).
         part_cycles: The same for part-of.

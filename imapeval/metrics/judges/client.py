@@ -85,11 +85,7 @@ def make_template(name: str, text: str, *, lang: Lang = "en") -> PromptTemplate:
 
 
 class JudgeClient:
-    """Sends the requests of judges to a model; what its server supports (formats, log-probabilities) is found out once.
-
-    Args:
-        model: The model.
-    """
+    """Sends the requests of judges to a model; finds out once what its server supports (formats, log-probabilities)."""
 
     def __init__(self, model: Model) -> None:
         self.model = model

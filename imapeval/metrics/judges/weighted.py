@@ -90,13 +90,9 @@ class WeightedJudge(SampledJudge):
         return float(self.score_scale.low), float(self.score_scale.high)
 
     async def rate(self, request: JudgeRequest, form: ReplyForm) -> dict[str, Score] | Failure:
-        """Return a score for each label of the form, all from the same completions.
+        """Return a score for each label of the form, which is on the judge's scale, all from the same completions.
 
         Their parts are `weighted` and `mass` or `samples` (see `imapeval.metrics.judges.geval`).
-
-        Args:
-            request: The request.
-            form: The form of its reply, on the judge's scale.
 
         Raises:
             SampleError, ServiceError: See `JudgeClient.ask`.

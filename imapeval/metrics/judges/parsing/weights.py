@@ -94,15 +94,10 @@ def _weight_token(token: Token, at: int, scale: Scale) -> WeightedScore | None:
 
 
 def _estimate_half(tokens: Sequence[Token], at: int) -> float | None:
-    """Return the probability that ".5" follows a digit.
+    """Return the probability that ".5" follows a digit, given the position after it.
 
-    Args:
-        tokens: Tokens of the completion.
-        at: The position after the digit.
-
-    Returns:
-        0 if nothing follows, or if what follows is in the digit's token and thus part of its weight; None if the
-        probabilities are not known.
+    It is 0 if nothing follows, or if what follows is in the digit's token and thus part of its weight; None if the
+    probabilities are not known.
     """
     found = _find_token(tokens, at)
     if found is None or found[1]:

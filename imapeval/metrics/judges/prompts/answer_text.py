@@ -64,15 +64,7 @@ def clean_answer(response: str, *, score_asked: bool = False, labels: tuple[str,
 
 
 def clean_fact(pair: Pair, *, score_asked: bool = False) -> Pair | None:
-    """Return a fact whose term and value are each cleaned by `clean_answer`.
-
-    Args:
-        pair: The fact.
-        score_asked: See `clean_answer`.
-
-    Returns:
-        None if nothing is left of one of them.
-    """
+    """Return a fact whose term and value are each cleaned by `clean_answer`; None if nothing is left of one of them."""
     # `clean_answer` returns None for a value without a letter or digit, such as "+".
     term, value = (
         clean_answer(text, score_asked=score_asked) if has_content(text) else text for text in (pair.term, pair.value)

@@ -22,12 +22,7 @@ def render_imap(imap: Imap, matches: Sequence[Match], *, score_asked: bool = Fal
     """Return the texts of an imap by the names of the variables of custom prompts.
 
     Facts of the answers are cleaned (`clean_fact`), also in matches, and all texts are neutralised; an empty one is
-    "none".
-
-    Args:
-        imap: The imap.
-        matches: Its matches.
-        score_asked: See `clean_answer`.
+    "none". For `score_asked` see `clean_answer`.
 
     Returns:
         `query`, `constraint`, `reference_imap`, `response_imap` and `matches`.

@@ -143,12 +143,7 @@ def select_by_prefix(state: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def load_tensors(module: Any, state: Mapping[str, Any], *, source: str) -> Any:
-    """Load tensors into a torch module and return it in evaluation mode.
-
-    Args:
-        module: The module.
-        state: The tensors by name.
-        source: Their file, for messages.
+    """Load tensors by name into a torch module and return it in evaluation mode; messages name their file, `source`.
 
     Raises:
         ResourceError: A tensor is missing, unexpected or of another shape.

@@ -35,13 +35,7 @@ class ModelInput:
 
 
 def tokenize_texts(loaded: LoadedModel, texts: Sequence[str], *, longest: int) -> list[ModelInput]:
-    """Return the tokens of texts.
-
-    Args:
-        loaded: The model with its tokenizer.
-        texts: The texts.
-        longest: Maximum number of tokens per text, special ones included; the end of a longer text is cut off.
-    """
+    """Return the tokens of texts, at most `longest` each, special ones included; the end of longer texts is cut off."""
     return _tokenize(loaded, [(text,) for text in texts], longest, lambda _: "longest_first")
 
 
@@ -52,7 +46,7 @@ def tokenize_pairs(
 
     Args:
         loaded: The model with its tokenizer.
-        pairs: Two texts each.
+        pairs: The pairs.
         longest: Maximum number of tokens per pair, special ones included.
         cut: How a longer pair is truncated. If the second text alone leaves no room for the first, the longer of the
             two is truncated in any case.
