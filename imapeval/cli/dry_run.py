@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from imapeval.cli.output import Column, echo, emit, emit_json
 from imapeval.cli.progress import show_indexing, show_progress
@@ -54,12 +54,10 @@ def print_dry_run(
     reads = imaps is None and (metrics is None or any("imap" in metric.requires for metric in metrics))
     judges = [metric.name for metric in select_llm_metrics(metrics or ())]
     if settings is None or not (reads or judges or settings.relations):
-        nothing: dict[str, Any] = {"samples": len(samples), "calls": 0, "cached": 0, "usd": 0.0}
-        text = f"{len(samples)} samples: no language model is used, nothing is sent and nothing has to be paid"
         if json_output:
-            emit_json(nothing, compact=True)
+            emit_json({"samples": len(samples), "calls": 0, "cached": 0, "usd": 0.0}, compact=True)
         else:
-            echo(text)
+            echo(f"{len(samples)} samples: no language model is used, nothing is sent and nothing has to be paid")
         return
     price = open_ledger(settings).price
     model = open_dry_run_model(settings, reply=simulate_reply)

@@ -83,21 +83,16 @@ def emit(
     *,
     title: str = "",
     width: int | None = None,
-    as_json: bool = False,
 ) -> None:
-    """Print rows as a table, or as a JSON array.
+    """Print rows as a table.
 
     Args:
         rows: What to print. No table is printed where there are none.
-        columns: Columns of the table; the JSON has every field of the rows.
+        columns: Columns of the table.
         title: Title of the table.
         width: Width of the table where the output is not a terminal; None means 80 columns.
-        as_json: Print JSON: rows are dataclasses or JSON values.
     """
     rows = list(rows)
-    if as_json:
-        emit_json(rows)
-        return
     if not rows:
         return
     from rich.console import Console

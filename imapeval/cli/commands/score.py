@@ -116,14 +116,7 @@ def score(
     from imapeval.evaluation.forecast.dry_run import require_batchable
     from imapeval.evaluation.imap_files import RecordedImaps
     from imapeval.evaluation.pipeline import open_ledger, open_llm, open_pipeline
-    from imapeval.evaluation.runs import (
-        Run,
-        RunWriter,
-        TableFormat,
-        check_format,
-        export_table,
-        format_command,
-    )
+    from imapeval.evaluation.runs import Run, RunWriter, TableFormat, check_format, export_table, format_command
     from imapeval.evaluation.stores import UnusableReplyGuard
     from imapeval.llm.middleware.budget import format_report
     from imapeval.metrics.registry import select_llm_metrics
@@ -285,7 +278,7 @@ def _count_missing(samples: "Sequence[Sample]") -> Counter[str]:
 
 def _print_summary(rows: "Sequence[SummaryRow]", missing: "Mapping[str, int]") -> None:
     """Print a row per metric and system; columns that would say nothing are left out."""
-    from imapeval.report.summary import describe_mean
+    from imapeval.report.summary import describe_mean, format_contradictions
     from imapeval.study.intervals.coverage import describe_mean_coverage
     from imapeval.study.number_format import format_score, write_score
 
@@ -296,16 +289,8 @@ def _print_summary(rows: "Sequence[SummaryRow]", missing: "Mapping[str, int]") -
     if missing[""]:
         columns.append(Column("of them\nmissing", lambda row: missing[row.system]))
     if any(row.contradictions is not None for row in rows):
-        columns.append(
-            Column(
-                "contra-\ndictions",
-                _count_contradictions,
-            )
-        )
-    columns += [
-        Column("mean", "mean", write=format_score),
-        interval_column(write=write_score),
-    ]
+        columns.append(Column("contra-\ndictions", "contradictions", write=format_contradictions))
+    columns += [Column("mean", "mean", write=format_score), interval_column(write=write_score)]
     emit(rows, columns, width=UNLIMITED)
     for sentence in describe_mean_coverage(row.resampled for row in rows):
         echo(sentence)
@@ -344,9 +329,3 @@ def _print_spreads(spreads: "Sequence[MetricSpread]") -> None:
         if close:
             more = f" and {len(close) - MAX_IDS} more" if len(close) > MAX_IDS else ""
             echo(f"{row.metric}, too close to call: {', '.join(close[:MAX_IDS])}{more}")
-
-
-def _count_contradictions(row: "SummaryRow") -> str | None:
-    from imapeval.report.summary import format_contradictions
-
-    return None if row.contradictions is None else format_contradictions(row.contradictions)

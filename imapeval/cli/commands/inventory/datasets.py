@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.options import JsonOption
-from imapeval.cli.output import UNLIMITED, Column, echo, emit
+from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,12 +57,13 @@ def datasets(
     if text and not files:
         raise UsageError("--text names columns of FILE. Add FILE and --tokenizer, or leave it out.")
     if files and tokenizer:
-        _print_tokens(_count_tokens(files, tokenizer, text or []), json_output=json_output)
+        tokens = _count_tokens(files, tokenizer, text or [])
+        emit_json(tokens) if json_output else _print_tokens(tokens)
         return
     from imapeval.evaluation.samples import read, shipped_samples
 
     rows = [{"name": name, "samples": len(read(path)), "path": str(path)} for name, path in shipped_samples().items()]
-    emit(rows, _COLUMNS, as_json=json_output)
+    emit_json(rows) if json_output else emit(rows, _COLUMNS)
 
 
 def _count_tokens(files: "Sequence[Path]", names: "Sequence[str]", columns: "Sequence[str]") -> "list[WordTokens]":
@@ -77,7 +78,7 @@ def _count_tokens(files: "Sequence[Path]", names: "Sequence[str]", columns: "Seq
     ]
 
 
-def _print_tokens(rows: "Sequence[WordTokens]", *, json_output: bool) -> None:
+def _print_tokens(rows: "Sequence[WordTokens]") -> None:
     from imapeval.study.number_format import format_percent
 
     columns = [
@@ -90,9 +91,7 @@ def _print_tokens(rows: "Sequence[WordTokens]", *, json_output: bool) -> None:
         Column("words kept\nwhole", "whole", write=partial(format_percent, digits=3), wrap=False),
         Column("per word,\nby text", lambda row: f"{row.by_text:.2f}", wrap=False),
     ]
-    emit(rows, columns, title="Tokens per word", as_json=json_output, width=UNLIMITED)
-    if json_output:
-        return
+    emit(rows, columns, title="Tokens per word", width=UNLIMITED)
     echo("By text: the mean over texts, with the marks at their ends (DrBenchmark's sub-words per word).")
     if any(row.lang == "zh" for row in rows):
         echo("Chinese: per character; there are no words without a segmenter.")

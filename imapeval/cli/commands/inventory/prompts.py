@@ -17,11 +17,14 @@ app = typer.Typer(help="The prompts that language models are given.", no_args_is
 def list_all(json_output: JsonOption = False) -> None:
     """List the prompts, with the SHA-256 of each file."""
     rows = [_prompt_to_dict(path) for path in _find_prompts().values()]
+    if json_output:
+        emit_json(rows)
+        return
     columns = [
         Column("name", lambda row: row["name"], text=True, wrap=False),
         Column("sha256", lambda row: row["sha256"], text=True, wrap=False),
     ]
-    emit(rows, columns, as_json=json_output, width=UNLIMITED)
+    emit(rows, columns, width=UNLIMITED)
 
 
 @app.command()
