@@ -1,4 +1,4 @@
-"""Types of the arrays that statistics take and return, and which of their numbers count as equal."""
+"""Types of the arrays that statistics take and return, quotients, and which numbers count as equal."""
 
 from __future__ import annotations
 
@@ -21,3 +21,9 @@ EQUAL = 1e-9
 def find_signs(differences: Floats) -> Floats:
     """Return the signs of differences between means: 0 where these are `EQUAL`, NaN where one is undefined."""
     return np.where(np.abs(differences) <= EQUAL, 0.0, np.sign(differences))
+
+
+def divide(above: Floats | Counts, below: Floats | Counts) -> Floats:
+    """Return quotients, NaN where `below` is not above 0; the shapes broadcast."""
+    out = np.full(np.broadcast_shapes(above.shape, below.shape), np.nan)
+    return np.divide(above, below, out=out, where=below > 0)

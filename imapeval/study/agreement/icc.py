@@ -14,10 +14,10 @@ from imapeval.study.agreement.statistic import (
     RELATIVE_ZERO,
     AgreementStatistic,
     count_information,
-    divide,
     explain_unmeasurable_or_constant,
     from_sums,
 )
+from imapeval.study.arrays import divide
 from imapeval.study.correlation.coefficients import Undefined
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from imapeval.study.agreement.statistic import (
     AgreementStatistic,
     count_information,
     count_raters,
-    divide,
     explain_unmeasurable_or_constant,
     from_sums,
     sort_ratings,
 )
+from imapeval.study.arrays import divide
 from imapeval.study.correlation.coefficients import Undefined
 
 if TYPE_CHECKING:

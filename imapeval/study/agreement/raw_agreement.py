@@ -14,11 +14,11 @@ import numpy as np
 from imapeval.study.agreement.statistic import (
     AgreementStatistic,
     count_raters,
-    divide,
     explain_unmeasurable,
     from_sums,
     sort_ratings,
 )
+from imapeval.study.arrays import divide
 from imapeval.study.correlation.coefficients import Undefined
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from imapeval.study.agreement.icc import measure_icc
 from imapeval.study.agreement.statistic import (
     RELATIVE_ZERO,
     AgreementStatistic,
-    divide,
     explain_unmeasurable_or_constant,
 )
+from imapeval.study.arrays import divide
 from imapeval.study.correlation.coefficients import Undefined
 from imapeval.study.number_format import format_number
 

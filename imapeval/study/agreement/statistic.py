@@ -65,11 +65,6 @@ def from_sums(combine: Callable[[Floats], Floats]) -> Callable[[Floats, Floats],
     return lambda data, weights: combine(weights @ data)
 
 
-def divide(above: Floats, below: Floats) -> Floats:
-    """Return the quotient; NaN where `below` is not above 0."""
-    return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
-
-
 def sort_ratings(ratings: Floats) -> tuple[Floats, Floats]:
     """Return the ratings of each answer, lowest first, and their number, for statistics that ignore who rated.
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import UsageError
+from imapeval.study.arrays import divide
 from imapeval.study.intervals import CONFIDENCE, ends_of
 from imapeval.study.intervals.bootstrap import iterate_resamples, leave_out_clusters, number_clusters
 from imapeval.study.intervals.shares import score_interval
@@ -169,10 +170,7 @@ def _measure(called: Flags, acceptable: Flags, weights: Floats) -> Floats:
     hits, rejections = (right * called).sum(axis=1), ((weights - right) * ~called).sum(axis=1)
     totals = [right.sum(axis=1), (weights - right).sum(axis=1), (weights * called).sum(axis=1)]
     totals.append(weights.sum(axis=1) - totals[2])
-    parts = [
-        np.divide(count, total, out=np.full(len(weights), np.nan), where=total > 0)
-        for count, total in zip((hits, rejections, hits, rejections), totals, strict=True)
-    ]
+    parts = [divide(count, total) for count, total in zip((hits, rejections, hits, rejections), totals, strict=True)]
     return np.column_stack([*parts, parts[0] + parts[1] - 1])
 
 

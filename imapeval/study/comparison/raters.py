@@ -16,6 +16,7 @@ import numpy as np
 from imapeval._optional import require
 from imapeval.errors import UsageError
 from imapeval.study.agreement.noise_ceiling import correct_for_attenuation, find_ceilings
+from imapeval.study.arrays import divide
 from imapeval.study.calibration.curve import MIN_QUESTIONS, cross_fit
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
@@ -340,9 +341,7 @@ def _split_rater(table: Floats, place: int) -> tuple[Floats, Floats]:
     """Return the ratings of one rater and the means of the others, shape (n,) each; NaN where there are none."""
     others = np.delete(table, place, axis=1)
     given = np.isfinite(others)
-    count = given.sum(axis=1)
-    mean = np.divide(np.where(given, others, 0.0).sum(axis=1), count, out=np.full(len(table), np.nan), where=count > 0)
-    return table[:, place], mean
+    return table[:, place], divide(np.where(given, others, 0.0).sum(axis=1), given.sum(axis=1))
 
 
 def _take_value(rows: Sequence[Correlation], metric: str) -> float | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from imapeval.study.arrays import divide
 from imapeval.study.correlation.coefficients import explain_undefined, find_coefficient
 from imapeval.study.correlation.estimates import Estimates, explain_few_systems, fill_undefined, find_blocks
 from imapeval.study.correlation.pairs import calibrate_ties
@@ -58,7 +59,7 @@ def estimate_within_questions(columns: Columns, name: CoefficientName, *, seed: 
     defined = ~np.isnan(found)
     groups = defined.sum(axis=0)
     filled = np.where(defined, found, 0.0)
-    values = np.divide(filled.sum(axis=0), groups, out=np.full((m, d), np.nan), where=groups > 0)
+    values = divide(filled.sum(axis=0), groups)
     influences = np.where(defined, found - values, 0.0) / np.maximum(groups, 1)
     replicates = _draw_means(filled, defined, seed=seed, resamples=resamples) if clusters > 1 else None
     enough = f"{coefficient.min_rows} answers by different systems"
@@ -114,8 +115,7 @@ def _draw_means(filled: Floats, defined: Floats, *, seed: int, resamples: int) -
     parts: list[Floats] = []
     for drawn in iterate_resamples(clusters, seed=seed, resamples=resamples):
         weights = drawn.astype(np.float64)
-        size = weights @ there
-        parts.append(np.divide(weights @ flat, size, out=np.full_like(size, np.nan), where=size > 0))
+        parts.append(divide(weights @ flat, weights @ there))
     return np.concatenate(parts).reshape(resamples, *shape)
 
 
@@ -173,8 +173,7 @@ def _correlate_means(columns: Columns, block: Block, coefficient: Coefficient, w
         drawn = weights[:, columns.questions[rows]]
         total = drawn.sum(axis=1, keepdims=True)
         for side, table, numbers in ((x, columns.scores, block.metrics), (y, columns.ratings, block.dimensions)):
-            sums = drawn @ table[rows][:, numbers]
-            side[:, :, place] = np.divide(sums, total, out=np.full_like(sums, np.nan), where=total > 0)
+            side[:, :, place] = divide(drawn @ table[rows][:, numbers], total)
     # The rounding error of a mean scales with the largest value averaged.
     x = merge_ties(x, np.abs(columns.scores[block.rows][:, block.metrics]).max(axis=0, initial=0.0)[:, None])
     y = merge_ties(y, np.abs(columns.ratings[block.rows][:, block.dimensions]).max(axis=0, initial=0.0)[:, None])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from imapeval.study.arrays import divide
 from imapeval.study.correlation.base import MAX_CELLS, Coefficient
 from imapeval.study.correlation.estimates import Estimates, explain_few_systems, fill_undefined, find_blocks
 from imapeval.study.intervals.bootstrap import iterate_resamples
@@ -127,7 +128,7 @@ def _average(columns: Columns, block: Block, system: int) -> Floats:
     codes = columns.questions[rows]
     size = np.bincount(codes, minlength=columns.clusters)[:, None]
     sums = np.stack([np.bincount(codes, column, minlength=columns.clusters) for column in numbers.T], axis=1)
-    return np.divide(sums, size, out=np.full_like(sums, np.nan), where=size > 0)
+    return divide(sums, size)
 
 
 def approximate_p_values(systems: Sequence[Floats], weights: Floats) -> Floats:

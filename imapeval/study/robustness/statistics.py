@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.agreement.icc import measure_icc
-from imapeval.study.arrays import find_signs
+from imapeval.study.arrays import divide, find_signs
 from imapeval.study.correlation.coefficients import Undefined
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def weighted_mean(values: Floats, weights: Floats) -> Floats:
 def weighted_sd(values: Floats, weights: Floats) -> Floats:
     """Return the standard deviation of values, shape (n,), by each row of weights, shape (m, n); NaN for one row."""
     centred = values - values.mean()
-    return np.sqrt(_divide_or_nan(_sum_squares(centred, weights), weights.sum(axis=1) - 1))
+    return np.sqrt(divide(_sum_squares(centred, weights), weights.sum(axis=1) - 1))
 
 
 def reversed_pairs_share(x: Floats, y: Floats, weights: Floats) -> Floats:
@@ -50,7 +50,7 @@ def reversed_pairs_share(x: Floats, y: Floats, weights: Floats) -> Floats:
         turned = (order * np.sign(y[block, None] - y[None, :]) < 0).astype(np.float32)
         against += (weights[:, block] * (small @ turned.T)).sum(axis=1)
         ordered += (weights[:, block] * (small @ np.abs(order).T)).sum(axis=1)
-    return _divide_or_nan(against, ordered)
+    return divide(against, ordered)
 
 
 def weighted_icc(table: Floats, weights: Floats) -> Floats:
@@ -75,7 +75,7 @@ def weighted_icc(table: Floats, weights: Floats) -> Floats:
 def within_unit_sd(table: Floats, weights: Floats) -> Floats:
     """Return the standard deviation within a unit, the root of MSW of `weighted_icc`, shape (m,); NaN for none."""
     sizes, squares = _describe(table)
-    return np.sqrt(_divide_or_nan(weights @ squares, weights @ (sizes - 1)))
+    return np.sqrt(divide(weights @ squares, weights @ (sizes - 1)))
 
 
 def reversed_systems_share(table: Floats, systems: Counts, weights: Floats) -> Floats:
@@ -88,7 +88,7 @@ def reversed_systems_share(table: Floats, systems: Counts, weights: Floats) -> F
     membership = np.eye(int(systems.max()) + 1)[systems]
     counts = weights @ membership
     sums = np.stack([weights @ (membership * column[:, None]) for column in table.T])
-    means = _divide_or_nan(sums, np.broadcast_to(counts, sums.shape))
+    means = divide(sums, counts)
     swapped = [
         find_signs(means[one, :, a] - means[one, :, b]) * find_signs(means[other, :, a] - means[other, :, b]) < 0
         for one, other in combinations(range(table.shape[1]), 2)
@@ -116,7 +116,3 @@ def _sum_squares(values: Floats, weights: Floats) -> Floats:
     squares = weights @ values**2
     apart = squares - (weights @ values) ** 2 / weights.sum(axis=1)
     return np.where(apart > _ROUNDING * squares, apart, 0)
-
-
-def _divide_or_nan(above: Floats, below: Floats) -> Floats:
-    return np.divide(above, below, out=np.full(below.shape, np.nan), where=below > 0)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from imapeval.study.arrays import divide
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import MIN_SYSTEMS
@@ -103,7 +104,7 @@ def correlate_without_outliers(
         there = np.isfinite(ratings)
         counts = np.bincount(systems[there], minlength=len(names))
         sums = np.bincount(systems[there], weights=ratings[there], minlength=len(names))
-        means = np.divide(sums, counts, out=np.full(len(names), np.nan), where=counts > 0)
+        means = divide(sums, counts)
         outside = find_outliers(means) if (counts > 0).sum() >= MIN_SYSTEMS else ()
         if not outside:
             continue

@@ -10,6 +10,7 @@ import numpy as np
 
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples import system_label
+from imapeval.study.arrays import divide
 from imapeval.study.data.joining import find_lower_is_better, read_signatures
 from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.types import Score
@@ -73,7 +74,7 @@ class SystemAnswers:
             used &= np.array([name == group[1] for name in self.groups[group[0]]])
         place = np.ravel_multi_index((self.system[used], self.questions[used]), shape)
         sums, sizes = (np.bincount(place, weights=w, minlength=shape[0] * shape[1]) for w in (scores[used], None))
-        return np.divide(sums, sizes, out=np.full(len(sums), np.nan), where=sizes > 0).reshape(shape)
+        return divide(sums, sizes).reshape(shape)
 
     def weigh(self, scores: Floats, used: Flags) -> Floats:
         """Return the scores of the questions used, scaled so that their mean is the one weighted by size."""

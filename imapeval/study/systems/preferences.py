@@ -16,7 +16,7 @@ import networkx as nx
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.arrays import EQUAL, find_signs
+from imapeval.study.arrays import EQUAL, divide, find_signs
 from imapeval.study.intervals import CONFIDENCE, ends_of
 from imapeval.study.intervals.bootstrap import (
     RESAMPLES,
@@ -322,8 +322,7 @@ def compare_with_metrics(
 def _average(means: Floats) -> list[float]:
     """Return each system's mean over the questions; NaN without a score."""
     there = np.isfinite(means)
-    sums, sizes = np.where(there, means, 0.0).sum(axis=1), there.sum(axis=1)
-    return np.divide(sums, sizes, out=np.full(len(sums), np.nan), where=sizes > 0).tolist()
+    return divide(np.where(there, means, 0.0).sum(axis=1), there.sum(axis=1)).tolist()
 
 
 def _count_alike(strengths: Sequence[Strength], means: dict[str, float]) -> tuple[int, int]:
