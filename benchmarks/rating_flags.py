@@ -47,7 +47,6 @@ def simulate(kind: str, answers: int, rng: random.Random) -> list[RatingRecord]:
                     rater_id=rater,
                     rater=str(rater),
                     saw_facts=False,
-                    position=order,
                     order=order,
                     values={"accuracy": value},
                     cannot_judge={},
@@ -56,7 +55,6 @@ def simulate(kind: str, answers: int, rng: random.Random) -> list[RatingRecord]:
                     spans=(),
                     seconds=10,
                     revision=1,
-                    first_saved_at="",
                     saved_at="",
                     expected={},
                 )

@@ -13,7 +13,7 @@ from imapeval.rating.database import Database
 from imapeval.rating.records import read_records
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from imapeval.rating.records import RatingRecord
     from imapeval.rating.store import RatingStudy
@@ -129,8 +129,8 @@ def copy_study(study: RatingStudy, target: str) -> None:
             database.require_empty(copy)
             schema.create(copy, raters_per_answer=study.settings.raters_per_answer)
             for table in schema.metadata.sorted_tables:
-                for batch in _in_batches(source.execute(sa.select(table)).mappings()):
-                    copy.execute(table.insert(), batch)
+                for batch in source.execute(sa.select(table)).mappings().partitions(_BATCH):
+                    copy.execute(table.insert(), [dict(row) for row in batch])
     except IntegrityError as error:
         database.discard()
         raise study.database.damaged(error.orig) from error
@@ -139,14 +139,3 @@ def copy_study(study: RatingStudy, target: str) -> None:
         raise
     finally:
         database.close()
-
-
-def _in_batches(rows: Iterable[Any]) -> Iterable[list[dict[str, Any]]]:
-    batch: list[dict[str, Any]] = []
-    for row in rows:
-        batch.append(dict(row))
-        if len(batch) == _BATCH:
-            yield batch
-            batch = []
-    if batch:
-        yield batch

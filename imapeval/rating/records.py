@@ -27,15 +27,13 @@ class RatingRecord:
         rater_id: Number of the rater.
         rater: Name of the rater.
         saw_facts: Whether the rater sees marked facts.
-        position: Place in the rater's order, from 1.
         order: Place among the entries of the rater, by the time they were first completed, from 1.
         values: Ratings by dimension.
         cannot_judge: Reasons by dimension.
         comment, confidence, spans: As entered.
         seconds: Active time on the item, all entries together.
         revision: Number of this entry among those of the item.
-        first_saved_at: When the item was first complete: UTC, ISO 8601.
-        saved_at: When this entry was saved.
+        saved_at: When this entry was saved: UTC, ISO 8601.
         expected: Correct ratings of training, gold and attention items.
     """
 
@@ -46,7 +44,6 @@ class RatingRecord:
     rater_id: int
     rater: str
     saw_facts: bool
-    position: int
     order: int
     values: Mapping[str, float]
     cannot_judge: Mapping[str, str]
@@ -55,7 +52,6 @@ class RatingRecord:
     spans: Sequence[Mapping[str, Any]]
     seconds: float
     revision: int
-    first_saved_at: str
     saved_at: str
     expected: Mapping[str, float]
 
@@ -78,14 +74,12 @@ def read_records(connection: sa.Connection) -> list[RatingRecord]:
             entries,
             assignments.c.answer,
             assignments.c.kind,
-            assignments.c.position,
             answers.c.name.label("answer_name"),
             answers.c.question_number,
             answers.c.expected,
             raters.c.name.label("rater_name"),
             raters.c.sees_facts,
             times.c.total_seconds,
-            times.c.first_saved_at,
         )
         .join(newest, sa.and_(newest.c.token == entries.c.token, newest.c.revision == entries.c.revision))
         .join(assignments, assignments.c.token == entries.c.token)
@@ -119,7 +113,6 @@ def read_records(connection: sa.Connection) -> list[RatingRecord]:
                 rater_id=row.rater,
                 rater=row.rater_name,
                 saw_facts=row.sees_facts,
-                position=row.position,
                 order=orders[row.rater],
                 values=values.get(row.token, {}),
                 cannot_judge=reasons.get(row.token, {}),
@@ -128,7 +121,6 @@ def read_records(connection: sa.Connection) -> list[RatingRecord]:
                 spans=row.spans,
                 seconds=float(row.total_seconds),
                 revision=row.revision,
-                first_saved_at=row.first_saved_at,
                 saved_at=row.saved_at,
                 expected=row.expected,
             )

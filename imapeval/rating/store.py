@@ -138,18 +138,9 @@ class RatingStudy:
             UsageError: The entry does not fit the study or the response, or the item has too many entries.
             RatingConflictError: A different entry was saved under the same `client_id`.
         """
-        assignments, entries = schema.assignments, schema.entries
+        entries = schema.entries
         with self.database.write() as connection:
-            # The lock makes revisions of one item consecutive in PostgreSQL; SQLite has one writer at a time anyhow.
-            mine = (
-                sa.select(assignments.c.kind, schema.answers)
-                .join(schema.answers, schema.answers.c.id == assignments.c.answer)
-                .where(assignments.c.token == token, *_of_rater(rater))
-                .with_for_update(of=assignments)
-            )
-            row = connection.execute(mine).one_or_none()
-            if row is None:
-                raise UnknownItemError("there is no such item.")
+            row = _find_item(connection, rater, token, lock=True)
             if fault := entry.find_fault(self.settings.dimensions, row.response):
                 raise UsageError(fault)
             complete = entry.is_complete(self.settings.dimensions)
@@ -191,7 +182,7 @@ class RatingStudy:
             UnknownItemError: The rater has no such item.
         """
         with self.database.read() as connection:
-            self._find(connection, rater, token)
+            _find_item(connection, rater, token)
             entries, cells = schema.entries, schema.entry_values
             values: dict[int, dict[str, float]] = {}
             rated = sa.select(cells).where(cells.c.token == token, cells.c.value.is_not(None))
@@ -214,7 +205,7 @@ class RatingStudy:
             UnknownItemError: The rater has no such item.
         """
         with self.database.read() as connection:
-            row = self._find(connection, rater, token)
+            row = _find_item(connection, rater, token)
             last = _find_last(connection, token, complete=True)
             if last is None or row.kind != "training":
                 return None
@@ -242,25 +233,8 @@ class RatingStudy:
                 stopped=is_stopped(connection),
             )
 
-    def _find(self, connection: sa.Connection, rater: Rater, token: str) -> Any:
-        """Return the row of an item.
-
-        Raises:
-            UnknownItemError: The rater has no such item.
-        """
-        query = (
-            sa.select(schema.assignments.c.kind, schema.raters.c.sees_facts, schema.answers)
-            .join(schema.answers, schema.answers.c.id == schema.assignments.c.answer)
-            .join(schema.raters, schema.raters.c.id == schema.assignments.c.rater)
-            .where(schema.assignments.c.token == token, *_of_rater(rater))
-        )
-        row = connection.execute(query).one_or_none()
-        if row is None:
-            raise UnknownItemError("there is no such item.")
-        return row
-
     def _load_item(self, connection: sa.Connection, rater: Rater, token: str) -> Item:
-        row = self._find(connection, rater, token)
+        row = _find_item(connection, rater, token)
         places = {one: (place, done) for place, (one, done) in enumerate(_list_items(connection, rater), 1)}
         last = _find_last(connection, token)
         position, complete = places[token]
@@ -314,6 +288,26 @@ def is_stopped(connection: sa.Connection) -> bool:
 def _of_rater(rater: Rater) -> tuple[sa.ColumnElement[bool], ...]:
     """Return the conditions for a rater's items, without those that the rater has been released from."""
     return schema.assignments.c.rater == rater.id, schema.assignments.c.slot.is_not(None)
+
+
+def _find_item(connection: sa.Connection, rater: Rater, token: str, *, lock: bool = False) -> Any:
+    """Return the row of an item.
+
+    The lock makes revisions of one item consecutive in PostgreSQL; SQLite has one writer at a time anyhow.
+
+    Raises:
+        UnknownItemError: The rater has no such item.
+    """
+    query = (
+        sa.select(schema.assignments.c.kind, schema.raters.c.sees_facts, schema.answers)
+        .join(schema.answers, schema.answers.c.id == schema.assignments.c.answer)
+        .join(schema.raters, schema.raters.c.id == schema.assignments.c.rater)
+        .where(schema.assignments.c.token == token, *_of_rater(rater))
+    )
+    row = connection.execute(query.with_for_update(of=schema.assignments) if lock else query).one_or_none()
+    if row is None:
+        raise UnknownItemError("there is no such item.")
+    return row
 
 
 def _list_items(connection: sa.Connection, rater: Rater) -> list[tuple[str, bool]]:

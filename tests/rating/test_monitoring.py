@@ -135,7 +135,6 @@ def test_a_constant_difference_is_no_drift(apart: float):
             rater_id=rater,
             rater=f"rater-{rater}",
             saw_facts=False,
-            position=place,
             order=place,
             values=values,
             cannot_judge={},
@@ -144,7 +143,6 @@ def test_a_constant_difference_is_no_drift(apart: float):
             spans=(),
             seconds=10.0,
             revision=1,
-            first_saved_at="2026-11-29T12:00:00",
             saved_at="2026-11-29T12:00:00",
             expected={},
         )
