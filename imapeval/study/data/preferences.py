@@ -64,7 +64,7 @@ def read_preferences(path: Path) -> Preferences:
     rows = tuple(read_file(str(path)))
     if not rows:
         raise InputError("there are no rows", path=path, fix="Give a row for each judgement.")
-    source = RatingsSource(path, rows, {}, {}, None)
+    source = RatingsSource(path, rows)
     found = [_read(row, source) for row in rows]
     questions = [question for question, _, _, _ in found]
     systems = list(dict.fromkeys(name for _, a, b, _ in found for name in (a, b)))

@@ -69,7 +69,7 @@ def read_scores(path: Path) -> ImportedScores:
     """
     refuse_stream(path)  # its content is read twice
     rows = tuple(read_file(str(path)))
-    source = RatingsSource(path, rows, {}, {}, None, kind="score")
+    source = RatingsSource(path, rows, kind="score")
     scores: dict[str, dict[str, float]] = {}
     for row, id_, metric, value in _iterate(source):
         own = scores.setdefault(metric, {})

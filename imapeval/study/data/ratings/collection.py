@@ -231,8 +231,8 @@ def _refuse_twice(first: RatingEntry, second: RatingEntry, source: RatingsSource
         fix += "; if ids repeat between systems, name the column of the systems with --map system=<column>"
     answer = f"{second.id[:60]!r}{f' of {second.system[:60]!r}' if second.system else ''}"
     return source.error_at(
-        f"{who} the answer {answer} in {second.dimension!r} on {source.locate(first.row)} and again on "
-        f"{source.locate(second.row)}",
+        f"{who} the answer {answer} in {second.dimension!r} on {first.row.unit} {first.row.line} and again on "
+        f"{second.row.unit} {second.row.line}",
         second.row,
         fix=f"{fix}.",
     )

@@ -3,43 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.files.formats import read_file
+from imapeval.study.data.columns import error_at
 from imapeval.study.data.ratings.argilla import read_argilla, recognise_argilla
 from imapeval.study.data.ratings.collection import collect_ratings
 from imapeval.study.data.ratings.database import is_database, read_database
 from imapeval.study.data.ratings.label_studio import read_label_studio, recognise_label_studio
 from imapeval.study.data.ratings.source import RatingsSource
-from imapeval.study.data.ratings.tables import read_table, recognise_table
+from imapeval.study.data.ratings.tables import read_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from imapeval.study.data.ratings.collection import Ratings
-    from imapeval.study.data.ratings.source import RatingEntry
     from imapeval.study.data.scales import RatingScale
 
 
-class RatingsReader(NamedTuple):
-    """Functions that read one format.
-
-    Attributes:
-        recognise: Returns whether a record is of this format.
-        read: Yields the ratings of a file.
-    """
-
-    recognise: Callable[[Mapping[str, Any]], bool]
-    read: Callable[[RatingsSource], Iterable[RatingEntry]]
-
-
-READERS: Mapping[str, RatingsReader] = {
-    "Label Studio": RatingsReader(recognise_label_studio, read_label_studio),
-    "Argilla": RatingsReader(recognise_argilla, read_argilla),
-    "table": RatingsReader(recognise_table, read_table),
+READERS = {
+    "Label Studio": (recognise_label_studio, read_label_studio),
+    "Argilla": (recognise_argilla, read_argilla),
+    # Any record that is not empty may be a row of a table.
+    "table": (bool, read_table),
 }
-"""Every format by its name; the first that recognises a file's first record reads it."""
+"""Every format by its name: whether a record is of this format, and what yields the ratings of a file.
+
+The first that recognises a file's first record reads it.
+"""
 
 
 def read_ratings(
@@ -68,19 +60,18 @@ def read_ratings(
         MissingExtraError: A package that is needed is not installed.
     """
     path = Path(place)
+    all_scales = dict(scales or {})
     if is_database(str(place)):
         rows, declared = read_database(str(place))
-        source = RatingsSource(path, rows, columns or {}, labels or {}, _as_tuple(dimensions))
-        return collect_ratings(read_table(source), source, scales={**declared, **(scales or {})}, kind="study")
-    rows = tuple(read_file(str(path)))
-    if not rows:
-        raise InputError("there are no rows", path=path, fix="Give a file with at least one rated answer.")
-    source = RatingsSource(path, rows, columns or {}, labels or {}, _as_tuple(dimensions))
-    kind = next((name for name, reader in READERS.items() if reader.recognise(rows[0].fields)), None)
-    if kind is None:
-        raise source.error_at("it is empty", rows[0], fix="Give an id and ratings.")
-    return collect_ratings(READERS[kind].read(source), source, scales=scales or {}, kind=kind)
-
-
-def _as_tuple(names: Sequence[str] | None) -> tuple[str, ...] | None:
-    return None if names is None else tuple(names)
+        all_scales = {**declared, **all_scales}
+        kind, read = "study", read_table
+    else:
+        rows = tuple(read_file(str(path)))
+        if not rows:
+            raise InputError("there are no rows", path=path, fix="Give a file with at least one rated answer.")
+        kind = next((name for name, (recognise, _) in READERS.items() if recognise(rows[0].fields)), None)
+        if kind is None:
+            raise error_at(rows[0], path, "it is empty", fix="Give an id and ratings.")
+        _, read = READERS[kind]
+    source = RatingsSource(path, rows, columns or {}, labels or {}, dimensions)
+    return collect_ratings(read(source), source, scales=all_scales, kind=kind)

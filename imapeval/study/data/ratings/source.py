@@ -19,7 +19,7 @@ from imapeval.evaluation.samples.rows import (
 from imapeval.study.data.columns import error_at
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from imapeval.errors import InputError
@@ -70,17 +70,13 @@ class RatingsSource:
 
     path: Path
     rows: tuple[Row, ...]
-    columns: Mapping[str, str]
-    labels: Mapping[str, float]
-    wanted: tuple[str, ...] | None
+    columns: Mapping[str, str] = field(default_factory=dict[str, str])
+    labels: Mapping[str, float] = field(default_factory=dict[str, float])
+    wanted: Sequence[str] | None = None
     left_out: Counter[str] = field(default_factory=Counter[str])
     unread: dict[str, None] = field(default_factory=dict[str, None])
     notes: dict[str, None] = field(default_factory=dict[str, None])
     kind: Literal["rating", "score"] = "rating"
-
-    def locate(self, row: Row) -> str:
-        """Return the location of a record, such as "line 3"."""
-        return f"{row.unit} {row.line}"
 
     def error_at(self, problem: str, row: Row, *, fix: str) -> InputError:
         """Return an error about a record."""

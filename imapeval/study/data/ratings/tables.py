@@ -44,11 +44,6 @@ _NUMBERED = re.compile(r"\D{0,20}\d+")
 """Names such as "r1" and "Rater 2": of raters rather than dimensions."""
 
 
-def recognise_table(fields: Mapping[str, Any]) -> bool:
-    """Return whether a record may be a row of a table, as any non-empty one may."""
-    return bool(fields)
-
-
 def read_table(source: RatingsSource) -> Iterator[RatingEntry]:
     """Yield the ratings of a table.
 
