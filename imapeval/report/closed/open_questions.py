@@ -27,6 +27,7 @@ from imapeval.report.markup import (
 )
 from imapeval.report.study.charts.forest_plot import draw_forest, find_axis_limits
 from imapeval.report.study.charts.heatmaps import draw_metric_matrix
+from imapeval.report.study.correlations import render_cell
 from imapeval.study.closed.open_metrics import CLUSTER_CORRELATION, score_command
 from imapeval.study.data.findings import ALL
 
@@ -132,13 +133,10 @@ def _render_correlations(rows: Sequence[Correlation]) -> list[Markup]:
     drawing = draw_forest(
         drawn, limits=find_axis_limits(drawn, []), ceiling=None, confidence=0.95, name="open-metrics", label=label
     )
-    cells = {(row.metric, row.level, row.system): row for row in rows}
+    cells: dict[tuple[str, str, str], Correlation] = {(row.metric, row.level, row.system): row for row in rows}
 
     def show(metric: str, level: str, system: str) -> Markup:
-        row = cells.get((metric, level, system))  # pyright: ignore[reportArgumentType]  # levels are among these
-        if row is None:
-            return Markup("")
-        return render_coefficient(format_coefficient(row.value), format_interval(row.low, row.high), row.n)
+        return render_cell(cells.get((metric, level, system)))
 
     parts = [render_figure(drawing, "Within models; failed are answers without a score")]
     if len(models) > 1:

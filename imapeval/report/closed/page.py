@@ -63,13 +63,8 @@ def render_closed(findings: ClosedFindings, *, sources: Sequence[str]) -> str:
     sections = {
         "conclusions": ("Conclusions", _render_conclusions(findings)),
         "scores": ("All scores", render_scores(findings)),
-    }
-    if findings.models:
-        sections |= {
-            "accuracy": ("Accuracy", _render_accuracy(findings.models)),
-            "unread": ("Not read", _render_readings(findings.models)),
-        }
-    sections |= {
+        "accuracy": ("Accuracy", _render_accuracy(findings.models)),
+        "unread": ("Not read", _render_readings(findings.models)),
         "comparisons": (
             "Comparisons",
             render_comparisons(findings.leaderboard, findings.differences, findings.runs, metric=findings.metric),
@@ -77,11 +72,10 @@ def render_closed(findings: ClosedFindings, *, sources: Sequence[str]) -> str:
         "orders": ("Order of options", render_orders(findings.orders)),
         "pairs": ("Other tasks", render_pairs(findings.tests, findings.results)),
         "curves": ("Learning curves", render_curves(findings.results)),
+        "open": ("Open beside closed", render_open(findings.open) if findings.open else ""),
+        "metrics": ("Open metrics", render_metrics_of_open(findings.open) if findings.open else ""),
+        "methods": ("Methods", _render_methods(sources, findings.seed)),
     }
-    if findings.open is not None:
-        sections["open"] = ("Open beside closed", render_open(findings.open))
-        sections["metrics"] = ("Open metrics", render_metrics_of_open(findings.open))
-    sections["methods"] = ("Methods", _render_methods(sources, findings.seed))
     shown = {name: section for name, section in sections.items() if section[1]}
     counts = [
         (len({row.model for row in findings.scores}), "model"),
@@ -173,6 +167,8 @@ def _bracket(low: float | None, high: float | None) -> str:
 
 
 def _render_accuracy(rows: Sequence[ModelResult]) -> Markup:
+    if not rows:
+        return Markup("")
     tasks = list(dict.fromkeys(row.task for row in rows))
     drawn = {task: [_to_plot(row) for row in rows if row.task == task] for task in tasks}
     limits = find_axis_limits([row for task in drawn.values() for row in task], [])
@@ -227,6 +223,8 @@ def _to_plot(row: ModelResult) -> Correlation:
 
 
 def _render_readings(rows: Sequence[ModelResult]) -> Markup:
+    if not rows:
+        return Markup("")
     names = [name for name in _NOT_READ if any(name in row.readings for row in rows)]
     if not names:
         return render_section("unread", "What could not be read", render_note("Every answer chooses an option."))
