@@ -229,6 +229,7 @@ def test_what_nobody_answered_is_scored_by_no_metric():
         outcome = outcomes["a", metric]
         assert isinstance(outcome, Failure)
         assert (outcome.stage, outcome.kind) == ("sample", "no-response"), "before it matters that nothing is expected"
+        assert '""' in outcome.message
     assert isinstance(outcomes["b", "length"], Score)
     assert words.asked == ["b"]
 

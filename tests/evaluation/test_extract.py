@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from imapeval.errors import ExtractionError, ServiceError
+from imapeval.errors import ServiceError
 from imapeval.evaluation.extract import extract
-from imapeval.types import Failure, Imap, Sample
+from imapeval.types import Imap, Sample
 
 
 @dataclass
@@ -46,24 +46,6 @@ async def test_a_slow_sample_holds_up_nobody():
     slow = Slow(concurrency=2)
     assert await ids(samples(50, 1, 1, 1, 1), extractor=slow) == ["1", "2", "3", "4", "0"]
     assert slow.most_busy == 2
-
-
-async def test_a_failure_is_its_samples_own():
-    slow = Slow(errors={"0": ExtractionError("no", kind="no-query", raw="{}"), "1": KeyError("x")})
-    found = {sample.id: made async for sample, made in extract(samples(1, 1, 1), extractor=slow)}
-    assert found["0"] == Failure("extraction", "no-query", "no", "{}")
-    assert isinstance(found["1"], Failure)
-    assert (found["1"].kind, found["1"].message) == ("internal", "KeyError: 'x'")
-    assert isinstance(found["2"], tuple)
-
-
-async def test_what_nobody_answered_is_not_read():
-    slow = Slow()
-    given = [Sample("a", "Why?", ("r",), "", answered=False), Sample("b", "Why?", ("r",), "0")]
-    found = {sample.id: made async for sample, made in extract(given, extractor=slow)}
-    assert isinstance(found["a"], Failure)
-    assert (found["a"].stage, found["a"].kind, slow.asked) == ("sample", "no-response", ["b"])
-    assert '""' in found["a"].message
 
 
 async def test_what_is_under_way_is_yielded_before_the_run_ends():

@@ -52,11 +52,6 @@ def test_what_cannot_be_read_is_not_scored(scorer: Scorer, fields: dict[str, Any
     assert reason in found.reason
 
 
-def test_a_row_of_a_dialogue_without_a_response_is_not_scored(scorer: Scorer):
-    (found,) = scorer.score_all([{"turns": [USER], "reference": "Rest.", "response": None}])
-    assert "there is no response" in found.reason
-
-
 def test_the_last_turn_is_the_response_where_none_is_given(scorer: Scorer):
     found = scorer.score(turns=(USER, ASSISTANT), response=None, reference="Rest.")
     assert found.value == scorer.score(turns=[USER], response="Rest.", reference="Rest.").value == 1.0
@@ -87,6 +82,7 @@ def test_the_turns_of_a_sample_are_those_of_a_row(scorer: Scorer):
         (Sample("1", "Why?", ("So.",), "So."), "is the Sample"),
         ({"question": "Why?"}, "is the dict"),
         (["x.csv"], "holds the str 'x.csv'"),
+        ([{"question": "Why?"}, None], "holds the NoneType"),
     ],
 )
 def test_what_is_no_list_of_answers(scorer: Scorer, given: Any, named: str):

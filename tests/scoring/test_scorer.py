@@ -330,14 +330,6 @@ def test_rows_with_and_without_ids(scorer: Scorer, tmp_path: Path):
     assert [item.id for item in scorer.score_all([ABSCESS] * 2, out=tmp_path / "run")] == ["1", "2"]
 
 
-@pytest.mark.parametrize("rows", ["data.jsonl", ABSCESS, ["data.jsonl"], [ABSCESS, None]])
-async def test_what_is_not_a_list_of_rows(scorer: Scorer, rows: Any):
-    with pytest.raises(UsageError, match=r"score_all.*\b(str|dict|NoneType)\b"):
-        scorer.score_all(rows)
-    with pytest.raises(UsageError, match="score_all"):
-        await scorer.ascore_all(rows)
-
-
 @pytest.mark.parametrize(("given", "kept"), [(0, "0"), (7, "7"), ("a", "a"), ("", ""), (None, "")])
 def test_an_id_is_kept_whether_scored_or_not(scorer: Scorer, given: Any, kept: str):
     rows = [{**ABSCESS, "id": given}, {**ABSCESS, "id": given, "response": None}]

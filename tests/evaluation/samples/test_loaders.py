@@ -1,9 +1,9 @@
 import json
-from importlib import metadata
 from pathlib import Path
 
 import pytest
 
+from imapeval._optional import installed
 from imapeval.errors import InputError, MissingExtraError, UsageError
 from imapeval.evaluation.samples import read
 
@@ -54,15 +54,7 @@ def test_upstream_files_hold_the_benchmarks_rows():
     } == {(s.system, s.meta["dataset"], s.question, s.references, s.response, *s.ratings.values()) for s in benchmark}
 
 
-def has_datasets() -> bool:
-    try:
-        metadata.version("datasets")
-    except metadata.PackageNotFoundError:
-        return False
-    return True
-
-
-@pytest.mark.skipif(not has_datasets(), reason="the package 'datasets' (extra 'hf') is not installed")
+@pytest.mark.skipif(not installed("datasets"), reason="the package 'datasets' (extra 'hf') is not installed")
 @pytest.mark.filterwarnings("default")  # whatever the package and its many dependencies warn of
 def test_hugging_face(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -79,7 +71,7 @@ def test_hugging_face(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             read(f"hf:{tmp_path}/{name}:train")
 
 
-@pytest.mark.skipif(has_datasets(), reason="the package 'datasets' is installed")
+@pytest.mark.skipif(installed("datasets"), reason="the package 'datasets' is installed")
 @pytest.mark.parametrize("source", ["hf:some/thing", "hf:/some/folder:train"])
 def test_hugging_face_without_the_extra(source: str):
     with pytest.raises(MissingExtraError, match=r"pip install 'imapeval\[hf\]'"):

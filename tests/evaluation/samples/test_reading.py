@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.loader_names import LOADER_NAMES
-from imapeval.evaluation.samples import LOADERS, detect_lang, read, shipped_samples, system_label
+from imapeval.evaluation.samples import LOADERS, read, shipped_samples, system_label
+from imapeval.text.language import detect_lang
 from imapeval.types import Sample
 
 ROW = {"id": "a", "question": "What helps?", "reference": "Rest.", "response": "Sleep."}
@@ -20,8 +21,8 @@ def write_jsonl(path: Path, *rows: object) -> Path:
     return path
 
 
-def write_csv(path: Path, *rows: list[str], encoding: str = "utf-8") -> Path:
-    with path.open("w", encoding=encoding, newline="") as file:
+def write_csv(path: Path, *rows: list[str]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(rows)
     return path
 
@@ -39,14 +40,12 @@ def test_jsonl(tmp_path: Path):
     ]
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
-def test_csv(tmp_path: Path, encoding: str):
+def test_csv(tmp_path: Path):
     path = write_csv(
         tmp_path / "d.csv",
         ["id", "question", "references", "response", "ratings.accuracy"],
         ["1", "头疼\n怎么办?", '["休息", "喝水"]', 'say "rest", and wait', "4.5"],
         ["2", "Why?", '["Because."]', "", ""],
-        encoding=encoding,
     )
     first, second = read(path)
     assert (first.references, first.response, first.ratings) == (
@@ -182,11 +181,6 @@ def test_mapping_to_no_column_of_ours(tmp_path: Path):
         read(path, columns={"answer": "response"})
     with pytest.raises(InputError, match=r"'response'.*'x'.*'id'"):
         read(path, columns={"response": "x"})
-
-
-def test_row_numbers_where_no_row_has_an_id(tmp_path: Path):
-    row = {key: value for key, value in ROW.items() if key != "id"}
-    assert [sample.id for sample in read(write_jsonl(tmp_path / "d.jsonl", row, row))] == ["1", "2"]
 
 
 @pytest.mark.parametrize("given", [{}, {"response": None}, {"response": float("nan")}], ids=["absent", "null", "NaN"])
@@ -374,15 +368,9 @@ def test_half_a_character(tmp_path: Path):
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        ("d.jsonl", b"", "empty"),
         ("d.csv", b" \n", "empty"),
-        ("d.csv", b"question,reference,response\n", "rows"),
         ("d.jsonl", b'{"id": 1}\n{"id": 2', "line 2: .*JSON"),
         ("d.jsonl", '{"id": 1}\n{"id": "é"}'.encode("latin-1"), "line 1: there is no column|line 2: byte 0xe9"),
-        ("d.csv", "id,question\n1,é\n2,".encode() + "é".encode("latin-1"), "line 3: byte 0xe9"),
-        ("d.csv", b"id,question\n1,a,b\n", "line 2: 3 fields.*2"),
-        ("d.csv", b'id,question\n1,"a\nb', "line 2: .*CSV"),
-        ("d.csv", b"id,id\n1,2\n", "line 1: .*'id'"),
         ("d.docx", b"PX", r"'.docx'.*.jsonl, .json, .csv, .tsv, .parquet, .arrow, .xlsx"),
         ("d", b"PK", "type"),
     ],

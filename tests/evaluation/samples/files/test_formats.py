@@ -664,10 +664,6 @@ def test_a_broken_first_line_fails_alone(tmp_path: Path, name: str, loader: str 
     assert shown(good) == TWO
 
 
-def test_the_kinds_are_twenty_at_least():
-    assert len(READ) + len(REFUSED) + len(BAD_ROWS) >= 20
-
-
 def test_a_file_without_a_good_row_is_refused(tmp_path: Path):
     (tmp_path / "d.jsonl").write_bytes(b"{\n}{\n")
     with pytest.raises(InputError, match="line 1") as caught:
