@@ -87,6 +87,17 @@ def measure_reliability(ratings: Floats) -> AgreementStatistic | Undefined:
     return AgreementStatistic(np.column_stack(columns), compute, n=int(rated.sum()), raters=table.shape[1])
 
 
+def find_single_reliability(reliability: float, ratings: Floats) -> float:
+    """Return the reliability of one rating from that of the mean rating (Spearman 1910, Brown 1910).
+
+    The ratings have the shape (answers, raters). Where their number differs it is the harmonic mean: the noise of a
+    mean rating is that of one rating by the number of raters, averaged over answers.
+    """
+    counts = (~np.isnan(ratings)).sum(axis=1)
+    number = 1 / float((1 / counts[counts > 0]).mean())
+    return reliability / (number - (number - 1) * reliability)
+
+
 def explain_unreliable(found: AgreementStatistic | Undefined, ratings: Floats) -> str | None:
     """Return why nothing can be concluded from the reliability of ratings, shape (answers, raters); None if it can."""
     if isinstance(found, Undefined):

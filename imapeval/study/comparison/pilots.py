@@ -1,24 +1,33 @@
-"""What the plan of a study takes from its pilot: correlations, and how much wider their intervals are than usual.
+"""What the plan of a study takes from its pilot: correlations, how wide their intervals are, and what raters change.
 
 The design effect is the ratio of a variance in the pilot to that in as many independent answers with normal scores.
+
+The reliability of the mean of k raters follows from that of the pilot's (Spearman 1910 and Brown 1910); correlations
+with the mean rating are proportional to its root (Spearman 1904). The correlation of two metrics stays as it is.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from math import atanh, isfinite
+from dataclasses import dataclass, replace
+from math import atanh, isfinite, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from imapeval.study.agreement.reliability import (
+    explain_unreliable,
+    find_single_reliability,
+    measure_reliability,
+)
 from imapeval.study.comparison.closed_form import FIELLER, variance_of_difference
-from imapeval.study.correlation.coefficients import find_coefficient
+from imapeval.study.correlation.coefficients import Undefined, find_coefficient
 from imapeval.study.data.findings import ALL
 from imapeval.study.intervals.quantiles import small_sample_quantile, student_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from imapeval.study.arrays import Floats
     from imapeval.study.data.findings import Comparison, Correlation, Level
     from imapeval.study.data.rated import Rated
 
@@ -88,3 +97,63 @@ def find_design_effect(pilot: Rated, row: Comparison) -> float | None:
 def count_ratings(answers: int | None, raters: int | None) -> int | None:
     """Return answers times raters; None if either is unknown."""
     return None if answers is None or raters is None else answers * raters
+
+
+MOST = 0.999
+"""Upper bound of expected correlations: the estimated reliability of a small pilot may be too low."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """How reliable ratings are.
+
+    Attributes:
+        mean: Reliability of the mean of the pilot's raters, above 0 and below 1.
+        single: Reliability of one rating.
+        answers: Number of answers in the pilot.
+    """
+
+    mean: float
+    single: float
+    answers: int
+
+    def predict_reliability(self, raters: int) -> float:
+        """Return the reliability of the mean of so many raters."""
+        return raters * self.single / (1 + (raters - 1) * self.single)
+
+    def predict_correlation(self, value: float, raters: int) -> float:
+        """Return what a correlation with the pilot's mean rating would be with so many raters."""
+        return max(-MOST, min(MOST, value * sqrt(self.predict_reliability(raters) / self.mean)))
+
+
+def find_panel(pilot: Rated, dimension: str, level: Level) -> Panel | Undefined:
+    """Return the reliability of a pilot's ratings, or why it is not known, as where only averages are.
+
+    The level "within-system" takes the mean over systems, any other all answers together.
+    """
+    table = pilot.by_rater.get(dimension)
+    if table is None:
+        return Undefined("the ratings of single raters are not known")
+    systems = np.array(pilot.systems) if level == "within-system" else np.zeros(len(table))
+    known: list[Panel] = []
+    for system in np.unique(systems):
+        part = _measure(table[systems == system])
+        if isinstance(part, Undefined):
+            return Undefined(f"{system}: {part.reason}") if level == "within-system" and system else part
+        known.append(part)
+    return Panel(
+        mean=float(np.mean([part.mean for part in known])),
+        single=float(np.mean([part.single for part in known])),
+        answers=sum(part.answers for part in known),
+    )
+
+
+def _measure(table: Floats) -> Panel | Undefined:
+    found = measure_reliability(table)
+    reason = explain_unreliable(found, table)
+    if reason is not None or isinstance(found, Undefined):
+        return Undefined(reason or "")
+    mean = found.value
+    if mean >= 1:
+        return Undefined("raters always agree, so that nothing is known about their errors")
+    return Panel(mean, find_single_reliability(mean, table), found.n)

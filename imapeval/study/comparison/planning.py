@@ -4,7 +4,7 @@
   quantile for as many questions or systems (`find_quantile`) and the pilot gives the design effect D: how much wider
   its interval is than that of as many independent answers.
 - With k raters an answer, r is what the pilot found times sqrt(R_k / R), since noise of the raters lowers it; R_k is
-  the reliability of the mean of k raters (`panels`).
+  the reliability of the mean of k raters (`pilots`).
 - The difference of two correlations varies as `power` says, and the pilot gives its design effect.
 - The ceiling sqrt(R_k) has the root of the interval of R_k, 1 - (1 - R_k) F with the quantiles of F for n - 1 and
   (n - 1) (k - 1) degrees of freedom (Feldt 1965, Psychometrika 30, 357-370), over all answers together.
@@ -22,13 +22,14 @@ from imapeval.errors import UsageError
 from imapeval.study.arrays import EQUAL
 from imapeval.study.comparison.closed_form import FIELLER, variance_of_difference
 from imapeval.study.comparison.compare import compare
-from imapeval.study.comparison.panels import Panel, find_panel
 from imapeval.study.comparison.pilots import (
     TOO_SMALL,
+    Panel,
     correlate_pair,
     count_ratings,
     find_design_effect,
     find_design_of_correlation,
+    find_panel,
     find_quantile,
     select_means,
 )

@@ -1,7 +1,7 @@
 """Sample size: how many rated answers (or systems) it takes to distinguish two metrics, or one from chance.
 
 `sample_size` has the formulas; a pilot study adds the design effect (`pilots`). At level "system", systems take the
-place of answers. With another number of raters than in the pilot, correlations change as described in `panels`.
+place of answers. With another number of raters than in the pilot, correlations change as described in `pilots`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 from imapeval.errors import UsageError
 from imapeval.study.comparison.closed_form import FIELLER
 from imapeval.study.comparison.compare import compare
-from imapeval.study.comparison.panels import find_panel
 from imapeval.study.comparison.pilots import (
     TOO_SMALL,
     correlate_pair,
     count_ratings,
     find_design_effect,
     find_design_of_correlation,
+    find_panel,
     select_means,
 )
 from imapeval.study.comparison.sample_size import answers_to_detect, required_answers, smallest_difference
@@ -33,7 +33,7 @@ from imapeval.study.number_format import format_number
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from imapeval.study.comparison.panels import Panel
+    from imapeval.study.comparison.pilots import Panel
     from imapeval.study.data.findings import CoefficientName, Comparison, Correlation, Level, Units
     from imapeval.study.data.rated import Rated
 

@@ -16,6 +16,7 @@ import numpy as np
 from imapeval._optional import require
 from imapeval.errors import UsageError
 from imapeval.study.agreement.noise_ceiling import correct_for_attenuation, find_ceilings
+from imapeval.study.agreement.reliability import find_single_reliability
 from imapeval.study.arrays import divide
 from imapeval.study.calibration.curve import MIN_QUESTIONS, cross_fit
 from imapeval.study.correlation.levels import correlate
@@ -220,7 +221,7 @@ def count_worth(
     single: dict[str, float] = {}
     for row in ceilings:
         if (row.coefficient, row.level) == ("pearson", "global") and row.reliability is not None:
-            single[row.dimension] = _find_single(row.reliability, rated.by_rater[row.dimension])
+            single[row.dimension] = find_single_reliability(row.reliability, rated.by_rater[row.dimension])
     rows = correlate(rated, metrics=names, coefficients=("pearson",), levels=("global",))
     found: list[WorthInRaters] = []
     for row in correct_for_attenuation([row for row in rows if row.dimension != ALL], ceilings):
@@ -232,14 +233,6 @@ def count_worth(
         raters, low, high = (_to_raters(value, reliability) for value in (row.corrected, row.low, row.high))
         found.append(WorthInRaters(row.metric, row.dimension, raters, low, high, row.reason))
     return found
-
-
-def _find_single(reliability: float, ratings: Floats) -> float:
-    """Return the reliability of one rating, from that of the mean rating and all ratings, shape (n, raters)."""
-    counts = np.isfinite(ratings).sum(axis=1)
-    # Harmonic: the noise of a mean rating is that of one rating by the number of raters, averaged over answers.
-    number = 1 / float((1 / counts[counts > 0]).mean())
-    return reliability / (number - (number - 1) * reliability)
 
 
 def format_worth(raters: float | None) -> str | None:
