@@ -1,4 +1,4 @@
-"""Coefficients within each question and between systems; `pooled` has those over answers taken together."""
+"""Coefficients over answers taken together, within each question, and between systems."""
 
 from __future__ import annotations
 
@@ -15,14 +15,54 @@ from imapeval.study.intervals.bootstrap import iterate_resamples
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy.typing as npt
+
     from imapeval.study.arrays import Counts, Flags, Floats
     from imapeval.study.correlation.base import Coefficient
     from imapeval.study.correlation.estimates import Block, Columns
     from imapeval.study.data.findings import CoefficientName
 
+    Draws = npt.NDArray[np.uint16]
 
 _ROUNDING = 1e-12
 """Tolerance for equal sums, relative to the largest number: some 10,000 times the machine precision."""
+
+
+def estimate_pooled(columns: Columns, rows: Counts, name: CoefficientName, *, draws: Draws | None) -> Estimates:
+    """Correlate scores with ratings among the answers in some rows, taken together.
+
+    `draws` says how often each question was drawn, shape (resamples, questions), which intervals of few answers need
+    (BCa). With None there are no replicates, and intervals come from the influences of the questions; see `intervals`.
+    """
+    coefficient = find_coefficient(name)
+    m, d = len(columns.metrics), len(columns.dimensions)
+    values, epsilons = np.full((m, d), np.nan), np.full((m, d), np.nan)
+    influences = np.zeros((columns.clusters, m, d))
+    replicates = None if draws is None else np.full((len(draws), m, d), np.nan)
+    reasons: dict[tuple[int, int], str] = {}
+    for block in find_blocks(columns, rows):
+        x, y = block.take(columns)
+        codes = columns.questions[block.rows]
+        thresholds = calibrate_ties(x, y) if coefficient.calibrates_ties else np.zeros((len(x), len(y)))
+        defined = False
+        for p, metric in enumerate(block.metrics.tolist()):
+            for q, dimension in enumerate(block.dimensions.tolist()):
+                own = columns.signs[metric] * x[p]
+                if why := explain_undefined(own, y[q], names=("the score", "the rating"), minimum=coefficient.min_rows):
+                    reasons[metric, dimension] = why.reason
+                    continue
+                defined = True
+                epsilon = float(thresholds[p, q])
+                if coefficient.calibrates_ties:
+                    epsilons[metric, dimension] = epsilon
+                values[metric, dimension], of_rows = coefficient.with_influences(x[p], y[q], epsilon=epsilon)
+                influences[:, metric, dimension] = np.bincount(codes, of_rows, minlength=columns.clusters)
+        if draws is not None and replicates is not None and defined:
+            present, places = np.unique(codes, return_inverse=True)
+            found = coefficient.resample(x, y, draws[:, present], codes=places, epsilon=thresholds)
+            replicates[:, block.metrics[:, None], block.dimensions] = found
+    lows, highs = fill_undefined(replicates, coefficient.bounds)
+    return Estimates(values, influences, lows, highs, np.ones((m, d), dtype=np.int64), epsilons, reasons)
 
 
 def estimate_within_questions(columns: Columns, name: CoefficientName, *, seed: int, resamples: int) -> Estimates:

@@ -7,7 +7,7 @@ metrics for which low is good are negated: a positive coefficient always means a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, get_args
 
@@ -16,9 +16,12 @@ import numpy as np
 from imapeval.errors import UsageError
 from imapeval.study.correlation.coefficients import all_coefficients, find_coefficient
 from imapeval.study.correlation.estimates import Estimates, rated_columns
-from imapeval.study.correlation.group_correlation import estimate_between_systems, estimate_within_questions
+from imapeval.study.correlation.group_correlation import (
+    estimate_between_systems,
+    estimate_pooled,
+    estimate_within_questions,
+)
 from imapeval.study.correlation.other_systems import replace_intervals
-from imapeval.study.correlation.pooled import estimate_pooled
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, CoefficientName, Correlation, Level, Units
 from imapeval.study.data.rated import choose_names
 from imapeval.study.intervals import CONFIDENCE
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
 
     from imapeval.study.arrays import Counts, Floats
     from imapeval.study.correlation.estimates import Columns
-    from imapeval.study.correlation.pooled import Draws
+    from imapeval.study.correlation.group_correlation import Draws
     from imapeval.study.data.rated import Rated
 
 MAX_RESAMPLED = 1000
@@ -113,7 +116,9 @@ def _correlate(
     elif level == "within-question":
         writer.add(ALL, every, estimate_within_questions(columns, name, seed=seed, resamples=resamples))
     else:
-        cells: dict[str, Counts] = {ALL: every} if level == "global" else _group_rows_by_system(columns)
+        cells: dict[str, Counts] = {ALL: every}
+        if level == "within-system":
+            cells = {system: np.flatnonzero(columns.systems == n) for n, system in enumerate(columns.system_names)}
         few = columns.clusters > 1 and max(len(rows) for rows in cells.values()) <= MAX_RESAMPLED
         draws = _draw_counts(columns.clusters, seed, resamples) if few else None
         for system, rows in cells.items():
@@ -126,10 +131,6 @@ def _draw_counts(clusters: int, seed: int, resamples: int) -> Draws:
     # Counts are small, so narrow integers suffice; 64-bit counts of 100,000 questions would take gigabytes.
     blocks = iterate_resamples(clusters, seed=seed, resamples=resamples)
     return np.concatenate([block.astype(np.uint16) for block in blocks])
-
-
-def _group_rows_by_system(columns: Columns) -> dict[str, Counts]:
-    return {name: np.flatnonzero(columns.systems == number) for number, name in enumerate(columns.system_names)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +171,7 @@ class _RowBuilder:
         for dimension in np.flatnonzero(exists).tolist():
             label = self._columns.dimensions[dimension]
             reasons = {m: reason for (m, d), reason in estimates.reasons.items() if d == dimension}
-            self._write(
-                system, label, counts[dimension], _select_dimension(estimates, dimension), ends[..., dimension], reasons
-            )
+            self._write(system, label, counts[dimension], estimates, dimension, ends[..., dimension], reasons)
             for metric, reason in reasons.items():
                 self._reasons.setdefault(metric, set()).add(reason)
         self._sum = _add(self._sum, estimates)
@@ -199,7 +198,7 @@ class _RowBuilder:
             for metric, number in left_out.items()
             if number
         }
-        self._write(ALL, label, count, total, ends[..., 0], reasons)
+        self._write(ALL, label, count, total, 0, ends[..., 0], reasons)
 
     def _common_reason(self, metric: int) -> str:
         """Return why coefficients of a metric are undefined, if all have the same reason; the rows have the details."""
@@ -273,31 +272,35 @@ class _RowBuilder:
             corrected=self._level != "system",
         )
 
-    def _method(self, column: Estimates) -> str:
-        if column.lows is None:
-            return "jackknife"
-        return "bootstrap" if self._level == "system" else "bca"
-
     def _write(
-        self, system: str, label: str, count: _Counts, column: Estimates, ends: Floats, reasons: Mapping[int, str]
+        self,
+        system: str,
+        label: str,
+        count: _Counts,
+        estimates: Estimates,
+        dimension: int,
+        ends: Floats,
+        reasons: Mapping[int, str],
     ) -> None:
+        """Write the rows of one dimension of the estimates."""
+        method = "jackknife" if estimates.lows is None else "bootstrap" if self._level == "system" else "bca"
         for number, metric in enumerate(self._columns.metrics):
             row = Correlation(
                 metric,
                 system,
                 label,
                 self._name,
-                _read(column.values[number, 0]),
+                _read(estimates.values[number, dimension]),
                 _read(ends[0, number]),
                 _read(ends[1, number]),
                 int((count.systems if self._level == "system" else count.scored)[number]),
                 int(count.missing[number]),
                 reasons.get(number),
                 self._level,
-                int(column.groups[number, 0]),
+                int(estimates.groups[number, dimension]),
                 int(count.questions[number]),
-                _read(column.epsilons[number, 0]),
-                None if np.isnan(ends[0, number]) else self._method(column),
+                _read(estimates.epsilons[number, dimension]),
+                None if np.isnan(ends[0, number]) else method,
                 _read(ends[2, number]),
                 _read(ends[3, number]),
                 error=_read(ends[4, number]),
@@ -308,17 +311,6 @@ class _RowBuilder:
 
 def _read(number: float) -> float | None:
     return None if np.isnan(number) else float(number)
-
-
-def _select_dimension(estimates: Estimates, dimension: int) -> Estimates:
-    """Return the estimates for one dimension, without replicates and influences, which are no longer needed."""
-    one = slice(dimension, dimension + 1)
-    return replace(
-        estimates,
-        values=estimates.values[:, one],
-        groups=estimates.groups[:, one],
-        epsilons=estimates.epsilons[:, one],
-    )
 
 
 def _add(before: Estimates | None, estimates: Estimates) -> Estimates:
