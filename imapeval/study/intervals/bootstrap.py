@@ -157,6 +157,15 @@ def compute_replicates(statistic: WeightedStatistic, drawn: Counts, codes: Count
     return np.concatenate(parts)
 
 
+def bootstrap_clusters(statistic: WeightedStatistic, codes: Counts, *, seed: int, resamples: int = RESAMPLES) -> Floats:
+    """Compute a statistic on resamples of the clusters, which number the rows from 0 without gaps; shape (resamples,).
+
+    It is NaN where the statistic is undefined.
+    """
+    blocks = iterate_resamples(int(codes.max()) + 1, seed=seed, resamples=resamples)
+    return np.concatenate([compute_replicates(statistic, drawn, codes) for drawn in blocks])
+
+
 def leave_out_clusters(statistic: WeightedStatistic, codes: Counts, *, most: int) -> Floats:
     """Compute a statistic without each cluster in turn, for the jackknife.
 

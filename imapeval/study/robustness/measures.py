@@ -16,8 +16,7 @@ import numpy as np
 from imapeval.study.correlation.coefficients import MIN_ROWS, find_coefficient
 from imapeval.study.intervals.bootstrap import (
     RESAMPLES,
-    compute_replicates,
-    draw_resamples,
+    bootstrap_clusters,
     number_clusters,
     percentile_interval,
 )
@@ -219,7 +218,7 @@ def _estimate(
     present, codes = np.unique(data.questions, return_inverse=True)
     if len(present) < 2:
         return value, None, None, "one question alone has no interval"
-    replicates = compute_replicates(data.compute, draw_resamples(len(present), seed=seed, resamples=resamples), codes)
+    replicates = bootstrap_clusters(data.compute, codes, seed=seed, resamples=resamples)
     if data.bounds is None and np.isnan(replicates).any():
         return value, None, None, f"no interval: in some resamples {data.problem}"
     interval = percentile_interval(replicates, bounds=data.bounds)

@@ -20,13 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.study.intervals import ends_of
-from imapeval.study.intervals.bootstrap import (
-    RESAMPLES,
-    compute_replicates,
-    iterate_resamples,
-    number_clusters,
-    percentile_interval,
-)
+from imapeval.study.intervals.bootstrap import bootstrap_clusters, number_clusters, percentile_interval
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -108,9 +102,7 @@ def split_variance(scores: Floats, *, questions: Sequence[Hashable], seed: int =
     codes = number_clusters(questions)
     interval = None
     if codes.max() > 0:
-        # All resamples at once would take 16 kB for each question.
-        blocks = iterate_resamples(int(codes.max()) + 1, seed=seed, resamples=RESAMPLES)
-        interval = percentile_interval(np.concatenate([compute_replicates(total_sd, drawn, codes) for drawn in blocks]))
+        interval = percentile_interval(bootstrap_clusters(total_sd, codes, seed=seed))
     low, high = ends_of(interval)
     readings, _, judgements = shape
     judging = sum(value for name, value in effects.items() if "judging" in name)

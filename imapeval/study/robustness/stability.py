@@ -15,8 +15,7 @@ from imapeval.study.correlation.product_moment import average_ranks
 from imapeval.study.intervals import ends_of
 from imapeval.study.intervals.bootstrap import (
     RESAMPLES,
-    compute_replicates,
-    draw_resamples,
+    bootstrap_clusters,
     mean_interval,
     number_clusters,
     percentile_interval,
@@ -159,8 +158,6 @@ def _relate(
     codes = number_clusters(rated.questions[rows])
     if codes.max() == 0:
         return StabilityError(metric, dimension, value, None, None, len(rows), "one question alone has no interval")
-    replicates = compute_replicates(
-        correlate, draw_resamples(int(codes.max()) + 1, seed=seed, resamples=resamples), codes
-    )
+    replicates = bootstrap_clusters(correlate, codes, seed=seed, resamples=resamples)
     interval = percentile_interval(replicates, bounds=(-1.0, 1.0))
     return StabilityError(metric, dimension, value, interval.low, interval.high, len(rows))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from imapeval.study.arrays import Floats
     from imapeval.study.data.rated import Rated
-    from imapeval.study.subgroups.slices import Group, SlicedMetric
+    from imapeval.study.subgroups.slices import SlicedMetric
 
 _NEGLIGIBLE = 1e-10
 """Share of all variance up to which a variance is rounding: groups that hold the same numbers cannot differ."""
@@ -110,7 +110,11 @@ def _test_groups(sliced: SlicedMetric, coefficient: CoefficientName) -> Heteroge
     if len(groups) < 2:
         why = f"fewer than two groups have a system with {MIN_QUESTIONS} questions and a coefficient"
         return replace(empty, reason=why)
-    found = [_average_with_fisher_factor(group) for group in groups]
+    # With the factor that Fisher's variance has.
+    found = [
+        group.average([cell.influences * np.sqrt(cell.questions / (cell.questions - 3)) for cell in group.cells])
+        for group in groups
+    ]
     values, influences = np.array([value for value, _ in found]), np.stack([moved for _, moved in found])
     if (np.abs(values) == 1).any():
         why = "scores and ratings have the same order throughout one group, so that nothing varies there"
@@ -130,11 +134,6 @@ def _test_groups(sliced: SlicedMetric, coefficient: CoefficientName) -> Heteroge
         freedom=freedom,
         p=p,
     )
-
-
-def _average_with_fisher_factor(group: Group) -> tuple[float, Floats]:
-    """Return the mean coefficient, and the influences of the questions with the factor that Fisher's variance has."""
-    return group.average([cell.influences * np.sqrt(cell.questions / (cell.questions - 3)) for cell in group.cells])
 
 
 def homogeneity_statistic(values: Floats, influences: Floats) -> tuple[float, int]:

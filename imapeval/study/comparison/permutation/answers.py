@@ -22,7 +22,7 @@ from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.bootstrap import sum_by_code
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from imapeval.study.arrays import Counts, Flags, Float32s, Floats
     from imapeval.study.comparison.permutation.swaps import ComparedAnswers, MetricPairs
@@ -128,7 +128,8 @@ def _count_larger(
     questions = int(answers.questions.max()) + 1
     size = (answers.ratings.shape[1], answers.scores.shape[1])
     for swaps in draw_swaps(questions, seed=seed, permutations=permutations):
-        permuted = [_permute(cell, swaps) for cell in cells]
+        # Shape (dimensions, m, b): the difference of two metrics' columns is their difference after the swap.
+        permuted = [cell.adds @ swaps[:, cell.questions].T for cell in cells]
         for together in alike:
             f, s = pairs.first[together[0]], pairs.second[together[0]]
             sums = np.zeros((*size, len(swaps)), dtype=np.float32)
@@ -195,14 +196,6 @@ def _group_pairs(cells: Sequence[_Cell], pairs: MetricPairs) -> list[Counts]:
     return [np.array(together, dtype=np.int64) for together in alike.values()]
 
 
-def _permute(cell: _Cell, swaps: Float32s) -> Float32s:
-    """Return the sums of the questions' contributions under the signs of the swaps, shape (dimensions, m, b).
-
-    The difference between two metrics' columns is their difference after the swap.
-    """
-    return cell.adds @ swaps[:, cell.questions].T
-
-
 def _add_squares(
     answers: ComparedAnswers,
     cells: Sequence[_Cell],
@@ -218,7 +211,9 @@ def _add_squares(
     """
     questions = int(answers.questions.max()) + 1
     squares = np.zeros((defined.shape[0] + 1, defined.shape[1]))
-    for block in _block_pairs(len(pairs.first), questions * (len(squares) + 1)):
+    at_once = max(1, _NUMBERS // (questions * (len(squares) + 1)))
+    for start in range(0, len(pairs.first), at_once):
+        block = slice(start, start + at_once)
         f, s = pairs.first[block], pairs.second[block]
         moves = np.zeros((defined.shape[0], len(f), questions))
         for cell in cells:
@@ -228,9 +223,3 @@ def _add_squares(
                 moves[dimension][:, cell.questions] += (of_cell[d, f] - of_cell[d, s]) * use[d, :, None]
         squares[:, block] = (average_dimensions(moves, defined[:, block, None]) ** 2).sum(axis=-1)
     return squares
-
-
-def _block_pairs(pairs: int, numbers: int) -> Iterator[slice]:
-    at_once = max(1, _NUMBERS // numbers)
-    for start in range(0, pairs, at_once):
-        yield slice(start, min(pairs, start + at_once))
