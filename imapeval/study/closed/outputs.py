@@ -46,10 +46,10 @@ class OutputFiles:
         predictions: Tables of predictions for DrBenchmark's tasks.
     """
 
-    logs: tuple[Path, ...]
-    tables: tuple[Path, ...]
-    runs: tuple[Path, ...]
-    predictions: tuple[Path, ...]
+    logs: list[Path] = field(default_factory=list["Path"])
+    tables: list[Path] = field(default_factory=list["Path"])
+    runs: list[Path] = field(default_factory=list["Path"])
+    predictions: list[Path] = field(default_factory=list["Path"])
 
 
 def sort_outputs(paths: Sequence[Path], *, predictions: bool = False) -> OutputFiles:
@@ -63,21 +63,21 @@ def sort_outputs(paths: Sequence[Path], *, predictions: bool = False) -> OutputF
         InputError: A table cannot be read.
         UsageError: No file is a table of predictions.
     """
-    found: dict[str, list[Path]] = {"logs": [], "tables": [], "runs": [], "predictions": []}
+    found = OutputFiles()
     for path in paths:
         if holds_runs(path):
-            found["runs"].append(path)
+            found.runs.append(path)
             if path.is_dir() and holds_logs(path):
-                found["logs"].append(path)
+                found.logs.append(path)
         elif holds_tasks(path):
-            found["tables"].append(path)
+            found.tables.append(path)
         else:
             columns = find_columns(path) if predictions else frozenset[str]()
             lacks_gold = bool(columns) and columns.isdisjoint({"answer", "gold", "cop", "doc"})
-            found["predictions" if lacks_gold else "logs"].append(path)
-    if predictions and not found["predictions"]:
+            (found.predictions if lacks_gold else found.logs).append(path)
+    if predictions and not found.predictions:
         raise UsageError("no FILE is a table of predictions, without right answers. Leave out --data.")
-    return OutputFiles(**{name: tuple(files) for name, files in found.items()})
+    return found
 
 
 def read_outputs(files: OutputFiles, data: Path | None = None) -> Outputs:

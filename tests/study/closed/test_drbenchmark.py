@@ -250,7 +250,7 @@ def test_predictions_and_runs_are_of_the_same_items(tmp_path: Path):
     predicted = predict(tmp_path / "p.jsonl", rows_of("QUAERO EMEA", {"x": "O O", "y": "O"}))
     path = write_run(tmp_path, "quaero", "x-emea-1", **sides([["O"], ["O"]], [["O"], ["O"]]))
     with pytest.raises(InputError):
-        read_outputs(OutputFiles(logs=(), tables=(), runs=(path,), predictions=(predicted,)), tmp_path)
+        read_outputs(OutputFiles(runs=[path], predictions=[predicted]), tmp_path)
 
 
 # Data sets on disk.

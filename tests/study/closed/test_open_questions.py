@@ -1,6 +1,5 @@
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,15 +7,15 @@ from scipy import stats
 from scipy.cluster import hierarchy
 
 from imapeval.errors import InputError, UsageError
-from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter
+from imapeval.evaluation.runs import Run
 from imapeval.study.closed.choices import Choice
 from imapeval.study.closed.findings import OPEN_FORM, analyse_closed_answers
 from imapeval.study.closed.logs import ClosedAnswer
 from imapeval.study.closed.open_metrics import analyse_open_answers, cut_clusters
 from imapeval.study.closed.open_questions import correlate_forms, count_forms, join_open_answers
 from imapeval.study.correlation.metric_matrix import correlate_metrics
-from imapeval.study.data.rated import Rated
-from imapeval.types import Failure, Sample, Score
+from imapeval.types import Sample
+from tests.study.answers import make_rated
 
 MODELS = ("one", "two")
 N = 80
@@ -42,20 +41,16 @@ def close(chosen: np.ndarray) -> list[ClosedAnswer]:
 
 
 @pytest.fixture
-def write_open(tmp_path: Path) -> Callable[..., Run]:
+def write_open(write_run: Callable[..., Run]) -> Callable[..., Run]:
     def write(scores: np.ndarray, *, column: str | None = None) -> Run:
         samples = [
             Sample(f"{model}{n}" if column else f"q{n}" if len(scores) == 1 else f"{model}-q{n}", f"{n}?", ("r",), "a",
                    "en", model, meta={column: f"q{n}"} if column else {})
             for model, row in zip(MODELS, scores, strict=False) for n in range(len(row))
         ]  # fmt: skip
-        with RunWriter(tmp_path / "open", samples, settings=RunSettings({"m": "m|v:1"})) as writer:
-            values = [float(value) for row in scores for value in row]
-            outcomes = [Failure("metric", "no-query", "?") if np.isnan(v) else Score(v) for v in values]
-            results = [Result(s.id, "m", o, "m|v:1") for s, o in zip(samples, outcomes, strict=True)]
-            writer.add(imaps=[], results=results)
-            writer.finish()
-        return Run(tmp_path / "open")
+        return write_run(
+            "open", samples, {"m": [None if np.isnan(value) else value for value in scores.ravel().tolist()]}
+        )
 
     return write
 
@@ -119,21 +114,6 @@ def test_what_cannot_be_joined(write_open: Callable[..., Run]):
         join_open_answers(numbered, [run], item_column="item")
 
 
-def write_run(folder: Path, scores: dict[str, list[float]], samples: list[Sample], signature: str = "v:1") -> Run:
-    """A run with scores of these samples by metric."""
-    with RunWriter(folder, samples, settings=RunSettings({name: f"{name}|{signature}" for name in scores})) as writer:
-        writer.add(
-            imaps=[],
-            results=[
-                Result(sample.id, name, Score(value), f"{name}|{signature}")
-                for name, values in scores.items()
-                for sample, value in zip(samples, values, strict=True)
-            ],
-        )
-        writer.finish()
-    return Run(folder)
-
-
 def make_samples(model: str, *, original: bool = False) -> list[Sample]:
     if original:
         meta = [{"original": f"q{n}"} for n in range(N)]
@@ -141,15 +121,15 @@ def make_samples(model: str, *, original: bool = False) -> list[Sample]:
     return [Sample(f"q{n}", f"{n}?", ("r",), "a", "en", model) for n in range(N)]
 
 
-def test_several_runs_hold_other_metrics_other_models_and_rewordings(tmp_path: Path):
+def test_several_runs_hold_other_metrics_other_models_and_rewordings(write_run: Callable[..., Run]):
     chosen, scores = know(3)
     one, two = scores.tolist()
     runs = [
-        write_run(tmp_path / "a", {"m": one, "rouge1": one}, make_samples("one")),
+        write_run("a", make_samples("one"), {"m": one, "rouge1": one}),
         # The metric that each model computes itself has a signature of its own.
-        write_run(tmp_path / "b", {"m": two, "rouge1": two}, make_samples("two"), "v:1|model:two"),
-        write_run(tmp_path / "c", {"perplexity": [2 - value for value in one]}, make_samples("one")),
-        write_run(tmp_path / "d", {"m": [value + 0.1 for value in one]}, make_samples("one", original=True)),
+        write_run("b", make_samples("two"), {"m": two, "rouge1": two}, version="1|model:two"),
+        write_run("c", make_samples("one"), {"perplexity": [2 - value for value in one]}),
+        write_run("d", make_samples("one", original=True), {"m": [value + 0.1 for value in one]}),
     ]
     found = analyse_open_answers(close(chosen), runs, metric="m")
     assert [row.items for row in found.forms] == [N, N]
@@ -168,7 +148,7 @@ def test_several_runs_hold_other_metrics_other_models_and_rewordings(tmp_path: P
     first = [row for row in found.leaderboards if row.metric == "right choice"]
     assert [row.mean for row in first] == pytest.approx(sorted(chosen.mean(axis=1), reverse=True))
     # The same model in two ways is no one metric.
-    runs[2] = write_run(tmp_path / "e", {"m": one}, make_samples("one"), "v:2")
+    runs[2] = write_run("e", make_samples("one"), {"m": one}, version="2")
     with pytest.raises(InputError, match="v:2"):
         join_open_answers(close(chosen), runs)
 
@@ -182,7 +162,7 @@ def test_the_best_model_of_open_answers_is_one_of_several(models: int, write_ope
     assert sum(row.best for row in rows if row.metric == "m") == models - 1
 
 
-def test_several_answers_to_an_item(tmp_path: Path):
+def test_several_answers_to_an_item(write_run: Callable[..., Run]):
     """An item asked in other words, or sampled again: counted once, and its spread measured."""
     chosen, scores = know(4)
     samples = [
@@ -190,7 +170,7 @@ def test_several_answers_to_an_item(tmp_path: Path):
         for n in range(N) for turn in range(2)
     ]  # fmt: skip
     values = [float(value) + shift for value in scores[0] for shift in (-0.1, 0.1)]
-    run = write_run(tmp_path / "a", {"m": values}, samples)
+    run = write_run("a", samples, {"m": values})
     found = analyse_open_answers(close(chosen), [run], metric="m", item_column="item")
     (counts,) = found.forms
     assert counts.items == N
@@ -204,16 +184,7 @@ def test_clusters_are_those_of_scipy():
     rng = np.random.default_rng(5)
     bases = rng.normal(size=(100, 3))
     scores = np.column_stack([bases[:, place] + 0.3 * rng.normal(size=100) for place in (0, 1, 0, 1, 2)])
-    rated = Rated(
-        tuple(map(str, range(100))),
-        np.arange(100),
-        ("s",) * 100,
-        tuple("abcde"),
-        scores,
-        ("d",),
-        np.zeros((100, 1)),
-    )
-    found = cut_clusters(correlate_metrics(rated))
+    found = cut_clusters(correlate_metrics(make_rated(scores, np.zeros(100), metrics=tuple("abcde"))))
     distances = 1 - np.abs(stats.spearmanr(scores).statistic)
     tree = hierarchy.linkage(distances[np.triu_indices(5, 1)], method="average")
     labels = hierarchy.fcluster(tree, 0.5, criterion="distance")

@@ -9,19 +9,12 @@ import pytest
 from imapeval.errors import InputError, UsageError
 from imapeval.study.data.rated import Rated, choose_metrics
 from imapeval.study.data.scores_file import add_scores, describe_matching, read_scores
+from tests.study.answers import make_rated
 
 
 @pytest.fixture
 def rated() -> Rated:
-    return Rated(
-        ids=("a", "b", "c"),
-        questions=np.arange(3),
-        systems=("",) * 3,
-        metrics=("m",),
-        scores=np.array([[1.0], [2.0], [3.0]]),
-        dimensions=("accuracy",),
-        ratings=np.array([[1.0], [2.0], [3.0]]),
-    )
+    return make_rated([1.0, 2.0, 3.0], [1.0, 2.0, 3.0], ids=("a", "b", "c"))
 
 
 @pytest.mark.parametrize(
