@@ -1,30 +1,28 @@
-"""A study made by hand from simulated answers: coefficients are real, intervals and p-values are near enough."""
+"""A study of simulated answers. What takes long, or needs more answers, is made by hand: it is near enough."""
 
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import pairwise
-from math import atanh, erfc, sqrt, tanh
+from itertools import combinations
+from math import erfc, sqrt
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.cluster.hierarchy import leaves_list, linkage
-from scipy.spatial.distance import squareform
-from scipy.stats import spearmanr
 
 from imapeval.evaluation.runs import Run
 from imapeval.report.study import comparisons, correlations, slices
 from imapeval.study.agreement.measure import Agreement
 from imapeval.study.agreement.noise_ceiling import Ceiling
 from imapeval.study.agreement.rater_differences import Differences
-from imapeval.study.correlation.metric_matrix import MetricMatrix
+from imapeval.study.correlation.levels import correlate
+from imapeval.study.correlation.metric_matrix import correlate_metrics
 from imapeval.study.data.findings import ALL, Comparison, Correlation
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import RatingScale
-from imapeval.study.subgroups.disagreements import Disagreement
-from imapeval.study.subgroups.slices import Slice
+from imapeval.study.subgroups.disagreements import Disagreement, find_disagreements
+from imapeval.study.subgroups.slices import slice_answers
 from imapeval.study.summary.compute import Study
 
 DIMENSIONS = ("accuracy", "completeness", "specificity")
@@ -35,29 +33,11 @@ HOSTILE = '<img src=x onerror=alert(1)>$x_1$ & "q" 指标 😀'
 
 
 def name_metrics(count: int) -> tuple[str, ...]:
-    stems = [
-        "imapscore",
-        "imapscore:paper",
-        "geval:completeness",
-        "rouge1",
-        "rouge2",
-        "rougeL",
-        "bleu",
-        "chrf",
-        "meteor",
-    ]
-    stems += [
-        "bertscore",
-        "moverscore",
-        "bartscore",
-        "bleurt",
-        "comet",
-        "entailment",
-        "cosine",
-        "token-f1",
-        "length-ratio",
-    ]
-    names = [stem + ending for stem in stems for ending in ("", "+imap", "+imap:pairs")]
+    stems = (
+        "imapscore imapscore:paper geval:completeness rouge1 rouge2 rougeL bleu chrf meteor bertscore moverscore "
+        "bartscore bleurt comet entailment cosine token-f1 length-ratio"
+    )
+    names = [stem + ending for stem in stems.split() for ending in ("", "+imap", "+imap:pairs")]
     return tuple(names[:count])
 
 
@@ -94,167 +74,35 @@ def simulate(answers: int, metrics: tuple[str, ...], *, raters: int, seed: int =
     )
 
 
-def correlate(scores: np.ndarray, ratings: np.ndarray) -> tuple[float | None, float | None, float | None, int, int]:
-    rated = ~np.isnan(ratings)
-    both = rated & ~np.isnan(scores)
-    n = int(both.sum())
-    x, y = scores[both], ratings[both]
-    if n < 4 or len(np.unique(x)) < 2 or len(np.unique(y)) < 2:
-        return None, None, None, n, int(rated.sum()) - n
-    value = float(spearmanr(x, y).statistic)
-    half = 1.96 * sqrt(1.06 / (n - 3))
-    centre = atanh(min(0.9999, max(-0.9999, value)))
-    return value, tanh(centre - half), tanh(centre + half), n, int(rated.sum()) - n
-
-
-def average(rows: list[Correlation], dimension: str) -> Correlation:
-    known = [row for row in rows if row.value is not None]
-    left_out = len(rows) - len(known)
-
-    def mean(name: str) -> float | None:
-        return float(np.mean([getattr(row, name) for row in known])) if known else None
-
-    return replace(
-        rows[0],
-        system=ALL,
-        dimension=dimension,
-        value=mean("value"),
-        low=mean("low"),
-        high=mean("high"),
-        n=sum(row.n for row in rows if row.dimension == rows[0].dimension),
-        n_missing=sum(row.n_missing for row in rows if row.dimension == rows[0].dimension),
-        reason=f"{left_out} of {len(rows)} coefficients are undefined and left out" if left_out else None,
-        groups=len(known),
-    )
-
-
-def correlate_all(rated: Rated) -> list[Correlation]:
-    found: list[Correlation] = []
-    systems = np.array(rated.systems)
-    for metric in rated.metrics:
-        scores = rated.scores_of(metric)
-        rows: list[Correlation] = []
-        for system in dict.fromkeys(rated.systems):
-            for dimension in rated.dimensions:
-                value, low, high, n, missing = correlate(
-                    scores[systems == system], rated.ratings_of(dimension)[systems == system]
-                )
-                reason = "the score is constant" if value is None else None
-                rows.append(
-                    Correlation(
-                        metric, system, dimension, "spearman", value, low, high, n, missing, reason, interval="bca"
-                    )
-                )
-        found += rows
-        if len(rows) > 1:
-            if len(set(rated.systems)) > 1:
-                found += [average([row for row in rows if row.dimension == name], name) for name in rated.dimensions]
-            found.append(average(rows, ALL))
-        for dimension in rated.dimensions:
-            value, low, high, n, missing = correlate(scores, rated.ratings_of(dimension))
-            reason = "the score is constant" if value is None else None
-            found.append(
-                Correlation(metric, ALL, dimension, "spearman", value, low, high, n, missing, reason, level="global")
-            )
-    return found
-
-
 def compare_all(rated: Rated, rows: list[Correlation]) -> list[Comparison]:
+    """Compare all pairs, as if each difference had a standard error of .04."""
     values = {(row.metric, row.dimension): row for row in rows if row.system == ALL and row.level == "within-system"}
     found: list[Comparison] = []
     for dimension in (ALL, *rated.dimensions):
-        for place, first in enumerate(rated.metrics):
-            for second in rated.metrics[place + 1 :]:
-                if (first, dimension) not in values:
-                    continue
-                one, two = values[first, dimension], values[second, dimension]
-                if one.value is None or two.value is None:
-                    found.append(
-                        Comparison(
-                            first, second, "within-system", dimension, "spearman", one.value, two.value, None, None,
-                            None, "bootstrap", "perm-inputs", None, None, one.n, one.n, "a score is constant", "",
-                        )
-                    )  # fmt: skip
-                    continue
+        for first, second in combinations(rated.metrics, 2):
+            if (first, dimension) not in values:
+                continue
+            one, two = values[first, dimension], values[second, dimension]
+            gap = p = holm = low = high = None
+            reason, said = "a score is constant", ""
+            if one.value is not None and two.value is not None:
                 gap = one.value - two.value
+                low, high = gap - 0.08, gap + 0.08
                 p = max(0.0005, erfc(abs(gap) / 0.04 / sqrt(2)))
                 holm = min(1.0, p * 40)
+                reason = None
                 said = f"{first} ({one.value:.2f}) and {second} ({two.value:.2f}): p = {holm:.3f} after Holm."
-                found.append(
-                    Comparison(
-                        first, second, "within-system", dimension, "spearman", one.value, two.value, gap, gap - 0.08,
-                        gap + 0.08, "bootstrap", "perm-inputs", p, holm, one.n, one.n, None, said,
-                    )
-                )  # fmt: skip
+            found.append(
+                Comparison(
+                    first, second, "within-system", dimension, "spearman", one.value, two.value, gap, low, high,
+                    "bootstrap", "perm-inputs", p, holm, one.n, one.n, reason, said,
+                )
+            )  # fmt: skip
     return found
-
-
-def cluster(rated: Rated) -> MetricMatrix | None:
-    if len(rated.metrics) < 2:
-        return None
-    whole = ~np.isnan(rated.scores).any(axis=1)
-    if not whole.any():
-        empty = tuple((None,) * len(rated.metrics) for _ in rated.metrics)
-        return MetricMatrix(rated.metrics, empty, (), 0)
-    values = spearmanr(rated.scores[whole]).statistic if len(rated.metrics) > 2 else None
-    if values is None:
-        rho = float(spearmanr(rated.scores[whole, 0], rated.scores[whole, 1]).statistic)
-        values = np.array([[1.0, rho], [rho, 1.0]])
-    distances = np.clip(1 - np.abs((values + values.T) / 2), 0, None)
-    np.fill_diagonal(distances, 0)
-    tree = linkage(squareform(distances, checks=False), method="average")
-    order = leaves_list(tree).tolist()
-    place = {old: new for new, old in enumerate(order)} | {old: old for old in range(len(order), 2 * len(order))}
-    return MetricMatrix(
-        tuple(rated.metrics[n] for n in order),
-        tuple(tuple(float(values[a, b]) for b in order) for a in order),
-        tuple((place[int(a)], place[int(b)], float(d), int(size)) for a, b, d, size in tree),
-        int(whole.sum()),
-    )
-
-
-def slice_all(rated: Rated, metrics: tuple[str, ...]) -> list[Slice]:
-    found: list[Slice] = []
-    groups: dict[str, list[tuple[str, np.ndarray]]] = {}
-    for facet, names in {**rated.facets, "system": rated.systems}.items():
-        groups[facet] = [(name, np.array(names) == name) for name in dict.fromkeys(names)]
-    for facet, numbers in rated.covariates.items():
-        if not len(numbers):
-            continue
-        ends = np.quantile(numbers, [0, 0.25, 0.5, 0.75, 1])
-        groups[facet] = [
-            (f"{low:.3g} to {high:.3g}", (numbers >= low) & (numbers <= high)) for low, high in pairwise(ends.tolist())
-        ]
-    for metric in metrics:
-        for facet, of in groups.items():
-            for group, chosen in of:
-                for dimension in rated.dimensions:
-                    value, low, high, n, _ = correlate(
-                        rated.scores_of(metric)[chosen], rated.ratings_of(dimension)[chosen]
-                    )
-                    reason = "fewer than four answers" if value is None else None
-                    found.append(Slice(metric, facet, group, dimension, "spearman", value, low, high, n, reason))
-    return found
-
-
-def find_gaps(rated: Rated, metric: str) -> list[Disagreement]:
-    scores, ratings = rated.scores_of(metric), rated.ratings_of("accuracy")
-    both = np.flatnonzero(~np.isnan(scores) & ~np.isnan(ratings))
-    if len(both) < 2:
-        return []
-    ranks = [np.argsort(np.argsort(column[both])) / (len(both) - 1) for column in (scores, ratings)]
-    gaps = np.abs(ranks[0] - ranks[1])
-    return [
-        Disagreement(
-            rated.ids[both[n]], metric, "accuracy", float(scores[both[n]]), float(ratings[both[n]]),
-            float(ranks[0][n]), float(ranks[1][n]),
-        )
-        for n in np.argsort(-gaps)[:20]
-    ]  # fmt: skip
 
 
 def make_study(rated: Rated, *, title: str = "imapscore-dev") -> Study:
-    rows = correlate_all(rated)
+    rows = correlate(rated, coefficients=["spearman"], levels=["within-system", "global"], resamples=20)
     agreements = [
         Agreement(name, statistic, value, value - 0.06, value + 0.05, len(rated.ids), 3)
         for name in rated.dimensions
@@ -281,9 +129,9 @@ def make_study(rated: Rated, *, title: str = "imapscore-dev") -> Study:
         ceilings=tuple(ceilings)
         if rated.raters
         else (Ceiling("accuracy", "spearman", reason="only averages are known", level="within-system"),),
-        slices=tuple(slice_all(rated, rated.metrics[:6])),
-        disagreements=tuple(find_gaps(rated, rated.metrics[0])),
-        matrix=cluster(rated),
+        slices=tuple(slice_answers(rated, metrics=rated.metrics[:6])),
+        disagreements=tuple(find_disagreements(rated, rated.metrics[0], "accuracy")),
+        matrix=correlate_metrics(rated) if len(rated.metrics) > 1 else None,
         level="within-system",
         coefficient="spearman",
         seed=1,
