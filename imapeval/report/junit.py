@@ -50,54 +50,45 @@ def iterate_junit(
         suite.set("timestamp", started)
     properties = SubElement(suite, "properties")
     for metric, signature in signatures.items():
-        SubElement(properties, "property", name=_replace_non_xml(metric), value=_replace_non_xml(signature))
+        SubElement(properties, "property", name=metric, value=signature)
     SubElement(suite, _PLACE_OF_ANSWERS)
     if verdicts:
         suite = SubElement(root, "testsuite", _make_attributes("thresholds", len(verdicts), missed, 0))
         for verdict in verdicts:
             _add_verdict(suite, verdict)
     indent(root)
-    before, after = tostring(root, encoding="unicode").split(f"    <{_PLACE_OF_ANSWERS} />\n")
+    before, after = _write(root).split(f"    <{_PLACE_OF_ANSWERS} />\n")
     yield f'<?xml version="1.0" encoding="UTF-8"?>\n{before}'
     for answer in answers:
         case = _make_case(answer, name)
         indent(case, level=2)
-        yield f"    {tostring(case, encoding='unicode')}\n"
+        yield f"    {_write(case)}\n"
     yield f"{after}\n"
 
 
 def _make_case(answer: ScoredAnswer, name: str) -> Element:
     # Readers take the part before a dot for a package.
     group = "/".join(part.replace(".", "_") for part in (name, answer.system) if part)
-    case = Element(
-        "testcase", classname=_replace_non_xml(group), name=_replace_non_xml(answer.sample.id), time=_NO_TIME
-    )
+    case = Element("testcase", classname=group, name=answer.sample.id, time=_NO_TIME)
     if unscored := answer.unscored:
         first = next(iter(unscored.values()))
-        error = SubElement(
-            case,
-            "error",
-            type=_replace_non_xml(f"{first.stage}/{first.kind}"),
-            message=_replace_non_xml(describe_failure(first)),
-        )
-        error.text = _replace_non_xml(
-            "\n".join(f"{metric}: {describe_failure(failure)}" for metric, failure in unscored.items())
-        )
+        error = SubElement(case, "error", type=f"{first.stage}/{first.kind}", message=describe_failure(first))
+        error.text = "\n".join(f"{metric}: {describe_failure(failure)}" for metric, failure in unscored.items())
     said = [_format_score(metric, outcome) for metric, outcome in answer.outcomes.items() if isinstance(outcome, Score)]
     if facts := answer.facts:
         said.append(facts)
     if said:
-        SubElement(case, "system-out").text = _replace_non_xml("\n".join(said))
+        SubElement(case, "system-out").text = "\n".join(said)
     return case
 
 
 def _add_verdict(suite: Element, verdict: AnyVerdict) -> None:
-    case = SubElement(suite, "testcase", classname="thresholds", name=_replace_non_xml(verdict.name), time=_NO_TIME)
+    case = SubElement(suite, "testcase", classname="thresholds", name=verdict.name, time=_NO_TIME)
     if verdict.met:
-        SubElement(case, "system-out").text = _replace_non_xml(str(verdict))
+        SubElement(case, "system-out").text = str(verdict)
     else:
-        failure = SubElement(case, "failure", type="threshold", message=_replace_non_xml(str(verdict)))
-        failure.text = _replace_non_xml(str(verdict))
+        failure = SubElement(case, "failure", type="threshold", message=str(verdict))
+        failure.text = str(verdict)
 
 
 def _format_score(metric: str, score: Score) -> str:
@@ -106,9 +97,9 @@ def _format_score(metric: str, score: Score) -> str:
 
 
 def _make_attributes(name: str, tests: int, failures: int, errors: int) -> dict[str, str]:
-    return {"name": _replace_non_xml(name), "tests": str(tests), "failures": str(failures), "errors": str(errors)}
+    return {"name": name, "tests": str(tests), "failures": str(failures), "errors": str(errors)}
 
 
-def _replace_non_xml(text: str) -> str:
-    """Replace characters that XML cannot represent, in the style of pytest: "#x07"."""
-    return _NOT_XML.sub(lambda found: f"#x{ord(found[0]):02X}", text)
+def _write(element: Element) -> str:
+    """Return an element as text, with characters that XML cannot represent in the style of pytest: "#x07"."""
+    return _NOT_XML.sub(lambda found: f"#x{ord(found[0]):02X}", tostring(element, encoding="unicode"))
