@@ -122,7 +122,7 @@ def compare_with_baseline(
     resamples = max(_FEWEST_RESAMPLES, min(_RESAMPLES, _RESAMPLED_ROWS // max(1, len(rated.ids))))
     # The same for all rows, so that the means over dimensions have replicates too.
     drawn = draw_resamples(int(rated.questions.max(initial=0)) + 1, seed=seed, resamples=resamples)
-    known: dict[tuple[str, bytes], _Baseline | str] = {}
+    known: dict[tuple[str, bytes], tuple[float, Floats] | str] = {}
     rows: list[MetricVsBaseline] = []
     for metric in rated.metrics if metrics is None else metrics:
         scores = rated.scores_of(metric)
@@ -147,19 +147,6 @@ def has_groups(rated: Rated) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Baseline:
-    """The baseline's coefficient, and what it is in resamples of the questions.
-
-    Attributes:
-        value: The coefficient.
-        replicates: The coefficient of each division of each resample, shape (resamples, divisions).
-    """
-
-    value: float
-    replicates: Floats
-
-
-@dataclass(frozen=True, slots=True)
 class _Replicates:
     """The difference of a metric and the baseline in each division of each resample, and how many questions there are.
 
@@ -181,8 +168,11 @@ def _score_folds(
     drawn: Counts,
     how: Coefficient,
     seed: int,
-) -> _Baseline | str:
-    """Return the baseline and its replicates, or why there is none."""
+) -> tuple[float, Floats] | str:
+    """Return the baseline's coefficient, or why there is none.
+
+    With it comes that of each division of each resample of the questions, shape (resamples, divisions).
+    """
     y, system, question = ratings[used], cells[used], questions[used]
     if len(np.unique(system)) < 2:
         return "all answers are by one system"
@@ -198,7 +188,7 @@ def _score_folds(
         return "the baseline or the ratings are constant"
     times = np.repeat(drawn, _DIVISIONS, axis=0)[:, question]
     replicates = correlate_divisions(y, system, codes, times, parts=parts, generator=generator, how=how)
-    return _Baseline(float(np.nanmean(values)), replicates.reshape(-1, _DIVISIONS))
+    return float(np.nanmean(values)), replicates.reshape(-1, _DIVISIONS)
 
 
 def _compare(
@@ -209,7 +199,7 @@ def _compare(
     used: np.ndarray,
     *,
     drawn: Counts,
-    found: _Baseline | str,
+    found: tuple[float, Floats] | str,
     how: Coefficient,
 ) -> tuple[MetricVsBaseline, _Replicates | None]:
     """Return the row, and the difference in resamples."""
@@ -222,10 +212,11 @@ def _compare(
     row = replace(row, value=float(of_metric.value))
     if isinstance(found, str):
         return replace(row, reason=found), None
+    baseline, replicates = found
     # The metric's own coefficient is smooth in the weights of the questions, so that their influences suffice.
     moved = drawn @ np.bincount(questions[used], of_metric.rows, minlength=drawn.shape[1])
-    made = _Replicates(moved[:, None] - found.replicates, len(np.unique(questions[used])))
-    return _add_interval(replace(row, baseline=found.value), made), made
+    made = _Replicates(moved[:, None] - replicates, len(np.unique(questions[used])))
+    return _add_interval(replace(row, baseline=baseline), made), made
 
 
 def _add_interval(row: MetricVsBaseline, made: _Replicates) -> MetricVsBaseline:

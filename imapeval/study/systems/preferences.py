@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from imapeval.study.arrays import Floats
     from imapeval.study.data.preferences import Preferences
+    from imapeval.study.intervals import Interval
     from imapeval.study.systems.answers import SystemAnswers
 
 MIN_QUESTIONS = 10
@@ -124,7 +125,7 @@ def estimate_strengths(preferences: Preferences, *, seed: int = 0, resamples: in
     with_ties = bool(totals[2].any())
     strengths = fit_strengths(totals[None], pairs, systems, with_ties=with_ties)
     shares = _share_wins(strengths)[0]
-    ends = np.full((2, 2, systems), None, dtype=object)
+    intervals: list[list[Interval | None]] = [[None] * systems, [None] * systems]
     if questions >= MIN_QUESTIONS:
         flat = counts.reshape(questions, -1)
         replicates: list[Floats] = []
@@ -134,19 +135,17 @@ def estimate_strengths(preferences: Preferences, *, seed: int = 0, resamples: in
                 replicates.append(fit_strengths(drawn_counts, pairs, systems, with_ties=with_ties))
         every = np.concatenate(replicates)
         wide = widen_confidence(CONFIDENCE, questions)
-        for row, numbers in enumerate((every[:, :systems], _share_wins(every))):
-            for system in range(systems):
-                found = percentile_interval(numbers[:, system], confidence=wide)
-                ends[row, :, system] = found.low, found.high
+        intervals = [
+            [percentile_interval(column, confidence=wide) for column in numbers.T]
+            for numbers in (every[:, :systems], _share_wins(every))
+        ]
     rows = [
         Strength(
             name,
             float(strengths[0, system]),
-            ends[0, 0, system],
-            ends[0, 1, system],
+            *ends_of(intervals[0][system]),
             float(shares[system]),
-            ends[1, 0, system],
-            ends[1, 1, system],
+            *ends_of(intervals[1][system]),
             *_count_outcomes(preferences, system),
         )
         for system, name in enumerate(preferences.systems)
@@ -265,10 +264,9 @@ def compare_with_metrics(
     Raises:
         UsageError: No question or no two systems of the preferences are in the runs.
     """
-    question = {
-        sample.question: number for sample, number in zip(answers.samples, answers.questions.tolist(), strict=True)
-    }
-    question |= {sample.id: number for sample, number in zip(answers.samples, answers.questions.tolist(), strict=True)}
+    numbers: list[int] = answers.questions.tolist()
+    question = dict(zip([sample.question for sample in answers.samples], numbers, strict=True))
+    question |= zip(answers.ids, numbers, strict=True)
     system = {name: number for number, name in enumerate(answers.systems)}
     shared = [name for name in preferences.systems if name in system]
     if len(shared) < 2:
