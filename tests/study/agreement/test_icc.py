@@ -17,6 +17,12 @@ def test_shrout_and_fleiss():
     # Shrout and Fleiss 1979, table 4, from the ratings of their table 2.
     values = [measure_icc(SHROUT_FLEISS, model=model, mean=mean).value for model, mean in FORMS]
     assert values == pytest.approx([0.17, 0.29, 0.71, 0.44, 0.62, 0.91], abs=0.005)
+    assert values[0] == pytest.approx(0.1657, abs=5e-5)  # psych 2.4 in R
+
+
+def test_no_digits_are_lost_far_from_zero():
+    near, far = (measure_icc(ratings, model=1).value for ratings in (SHROUT_FLEISS, SHROUT_FLEISS + 1e6))
+    assert far == pytest.approx(near, rel=1e-6)
 
 
 @pytest.mark.parametrize(("model", "mean"), FORMS)

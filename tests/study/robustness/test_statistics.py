@@ -14,32 +14,12 @@ from imapeval.study.robustness.statistics import (
     within_unit_sd,
 )
 
-SHROUT_AND_FLEISS = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7.0]])
-"""Shrout and Fleiss 1979, table 2: 6 targets x 4 judges."""
-
 NUMBERS = arrays(np.float64, 7, elements=st.integers(0, 4).map(float))
 WEIGHTS = arrays(np.int64, 7, elements=st.integers(0, 3)).filter(lambda w: w.sum() > 2)
 
 
 def once(rows: np.ndarray) -> np.ndarray:
     return np.ones((1, len(rows)))
-
-
-def test_icc_is_that_of_shrout_and_fleiss():
-    """Table 4: ICC(1,1) is .17; psych 2.4 in R gives .1657."""
-    assert weighted_icc(SHROUT_AND_FLEISS, once(SHROUT_AND_FLEISS))[0] == pytest.approx(0.1657, abs=5e-5)
-
-
-def test_icc_of_unequal_numbers_follows_from_f():
-    """Donner 1986: ICC = (F - 1) / (F - 1 + n0), with F of scipy's one-way analysis of variance."""
-    table = np.random.default_rng(0).normal(size=(8, 5)) + np.arange(8)[:, None] / 4
-    for row, gaps in enumerate([0, 1, 2, 3, 0, 4, 1, 2]):
-        table[row, 5 - gaps :] = np.nan
-    groups = [row[~np.isnan(row)] for row in table]
-    f = stats.f_oneway(*groups).statistic
-    sizes = np.array([len(group) for group in groups])
-    n0 = (sizes.sum() - (sizes**2).sum() / sizes.sum()) / 7
-    assert weighted_icc(table, once(table))[0] == pytest.approx((f - 1) / (f - 1 + n0), rel=1e-12)
 
 
 def test_within_is_the_pooled_standard_deviation():
@@ -52,11 +32,6 @@ def test_icc_of_a_constant_table_is_undefined():
         assert np.isnan(weighted_icc(np.full((4, 3), value), np.ones((1, 4)))[0])
     assert np.isnan(weighted_icc(np.array([[1.0, 2.0]]), np.ones((1, 1)))[0])
     assert np.isnan(weighted_icc(np.array([[1.0, np.nan], [2.0, np.nan]]), np.ones((1, 2)))[0])
-
-
-def test_icc_does_not_lose_digits_far_from_zero():
-    found = weighted_icc(SHROUT_AND_FLEISS + 1e6, once(SHROUT_AND_FLEISS))[0]
-    assert found == pytest.approx(weighted_icc(SHROUT_AND_FLEISS, once(SHROUT_AND_FLEISS))[0], rel=1e-6)
 
 
 def test_reversals_by_hand():
