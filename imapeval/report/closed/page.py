@@ -112,24 +112,21 @@ def _render_conclusions(findings: ClosedFindings) -> Markup:
             said.append(f"{unread} of the answers of {model} choose no option; they count as not right.")
     if findings.left_out:
         said.append(findings.describe_left_out())
-    said += [*_conclude_tasks(findings)]
+    said += _conclude_tasks(findings)
     if findings.open is not None:
-        mean = next(
-            (
-                row
-                for row in findings.open.correlations
-                if row.metric == findings.open.metric
-                and row.level == "within-system"
-                and row.value is not None
-                and (row.system == ALL or len(findings.open.forms) == 1)
-            ),
-            None,
-        )
-        if mean is not None:
-            said.append(
-                f"Within models, {mean.metric} of open answers has a Spearman's ρ of {format_coefficient(mean.value)} "
-                f"with the right choice{_bracket(mean.low, mean.high)}."
-            )
+        means = [
+            row
+            for row in findings.open.correlations
+            if row.metric == findings.open.metric
+            and row.level == "within-system"
+            and row.value is not None
+            and (row.system == ALL or len(findings.open.forms) == 1)
+        ]
+        said += [
+            f"Within models, {row.metric} of open answers has a Spearman's ρ of {format_coefficient(row.value)} "
+            f"with the right choice{_bracket(row.low, row.high)}."
+            for row in means[:1]
+        ]
     if not said:
         return Markup("")
     return render_section("conclusions", "Conclusions", render_list(said, kind="conclusions"))

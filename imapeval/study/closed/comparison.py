@@ -86,7 +86,9 @@ def gather_models(answers: Sequence[ClosedAnswer], *, metric: str | None = None)
     scores = [np.nan if (score := _score_of(answer, metric)) is None else score for answer in answers]
     tasks = tuple(answer.task for answer in answers)
     return SystemAnswers(
-        samples=tuple(_to_sample(answer) for answer in answers),
+        samples=tuple(
+            Sample(a.item, a.question or a.item, tuple(sorted(a.gold)), a.text or "", system=a.model) for a in answers
+        ),
         runs=np.zeros(len(answers), dtype=np.int64),
         systems=models,
         system=np.array([models.index(answer.model) for answer in answers], dtype=np.int64),
@@ -102,11 +104,6 @@ def gather_models(answers: Sequence[ClosedAnswer], *, metric: str | None = None)
 def _score_of(answer: ClosedAnswer, metric: str | None) -> float | None:
     """Return whether the choice is right, as 0 or 1, or the score by a metric of the log, if it has one."""
     return float(answer.right or False) if metric is None else answer.scores.get(metric)
-
-
-def _to_sample(answer: ClosedAnswer) -> Sample:
-    gold = tuple(sorted(answer.gold))
-    return Sample(answer.item, answer.question or answer.item, gold, answer.text or "", system=answer.model)
 
 
 def compare_models(

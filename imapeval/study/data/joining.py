@@ -275,14 +275,11 @@ def _read_facets(samples: Sequence[Sample], columns: Sequence[str]) -> dict[str,
     languages = tuple(sample.lang for sample in samples)
     facets = {"language": languages}
     for name in (*_FACETS, *columns):
-        groups = languages if name == "lang" else tuple(_label(sample.meta.get(name)) for sample in samples)
+        values = languages if name == "lang" else [sample.meta.get(name) for sample in samples]
+        groups = tuple("" if is_missing(value) else str(value) for value in values)
         if any(groups):
             facets.setdefault(name, groups)
     return facets
-
-
-def _label(value: object) -> str:
-    return "" if is_missing(value) else str(value)
 
 
 def _measure(samples: Sequence[Sample], imap_sizes: Mapping[str, int]) -> dict[str, Floats]:
