@@ -31,8 +31,12 @@ def weighted_mean(values: Floats, weights: Floats) -> Floats:
 
 def weighted_sd(values: Floats, weights: Floats) -> Floats:
     """Return the standard deviation of values, shape (n,), by each row of weights, shape (m, n); NaN for one row."""
-    centred = values - values.mean()
-    return np.sqrt(divide(_sum_squares(centred, weights), weights.sum(axis=1) - 1))
+    # Near 0, so that the difference of the sums keeps its digits.
+    centred, size = values - values.mean(), weights.sum(axis=1)
+    squares = weights @ centred**2
+    apart = squares - (weights @ centred) ** 2 / size
+    # Exactly 0 where only equal values have weight.
+    return np.sqrt(divide(np.where(apart > _ROUNDING * squares, apart, 0), size - 1))
 
 
 def reversed_pairs_share(x: Floats, y: Floats, weights: Floats) -> Floats:
@@ -56,15 +60,10 @@ def reversed_pairs_share(x: Floats, y: Floats, weights: Floats) -> Floats:
 def weighted_icc(table: Floats, weights: Floats) -> Floats:
     """Return ICC(1): the share of the variance of scores that lies between the units. The rest lies within them.
 
-    One-way random effects by analysis of variance (Shrout and Fleiss 1979, "Intraclass Correlations: Uses in Assessing
-    Rater Reliability", ICC(1,1)), for unequal numbers of scores as in Donner 1986 ("A Review of Inference Procedures
-    for the Intraclass Correlation Coefficient in the One-Way Random Effects Model"):
-
-        between = (MSB - MSW) / n0,    ICC = between / (between + MSW),    n0 = (N - sum n_i^2 / N) / (units - 1)
-
-    The table has a row per unit and a column per repetition; NaN where there is no score, at least one in each row. The
-    ICC, shape (m,), is at most 1, and below 0 where units differ less than their repetitions do; NaN where all scores
-    are equal, there is one unit, or none was repeated.
+    It is `measure_icc`, model 1, of repetitions in place of raters. The table has a row per unit and a column per
+    repetition; NaN where there is no score, at least one in each row. The ICC, shape (m,), is at most 1, and below 0
+    where units differ less than their repetitions do; NaN where all scores are equal, there is one unit, or none was
+    repeated.
     """
     statistic = measure_icc(table, model=1)
     if isinstance(statistic, Undefined):
@@ -73,9 +72,14 @@ def weighted_icc(table: Floats, weights: Floats) -> Floats:
 
 
 def within_unit_sd(table: Floats, weights: Floats) -> Floats:
-    """Return the standard deviation within a unit, the root of MSW of `weighted_icc`, shape (m,); NaN for none."""
-    sizes, squares = _describe(table)
-    return np.sqrt(divide(weights @ squares, weights @ (sizes - 1)))
+    """Return the standard deviation within a unit, the root of its mean square, shape (m,); NaN for none."""
+    there = ~np.isnan(table)
+    filled = np.where(there, table, 0)
+    sizes = there.sum(axis=1).astype(np.float64)
+    apart = np.where(there, table - (filled.sum(axis=1) / sizes)[:, None], 0)
+    # What is left of equal scores is rounding.
+    apart[np.abs(apart) <= _ROUNDING * np.abs(filled).max()] = 0
+    return np.sqrt(divide(weights @ (apart**2).sum(axis=1), weights @ (sizes - 1)))
 
 
 def reversed_systems_share(table: Floats, systems: Counts, weights: Floats) -> Floats:
@@ -95,24 +99,3 @@ def reversed_systems_share(table: Floats, systems: Counts, weights: Floats) -> F
         for a, b in combinations(range(membership.shape[1]), 2)
     ]
     return np.where((counts > 0).all(axis=1), np.mean(swapped, axis=0), np.nan)
-
-
-def _describe(table: Floats) -> tuple[Floats, Floats]:
-    """Return how many scores each row has, and the sum of squares around their mean."""
-    there = ~np.isnan(table)
-    filled = np.where(there, table, 0)
-    sizes = there.sum(axis=1).astype(np.float64)
-    apart = np.where(there, table - (filled.sum(axis=1) / sizes)[:, None], 0)
-    # What is left of equal scores is rounding.
-    apart[np.abs(apart) <= _ROUNDING * np.abs(filled).max()] = 0
-    return sizes, (apart**2).sum(axis=1)
-
-
-def _sum_squares(values: Floats, weights: Floats) -> Floats:
-    """Return the sum of squares round the weighted mean, shape (m,); exactly 0 where only equal values have weight.
-
-    Values, shape (n,), are to be near 0, so that the difference keeps its digits.
-    """
-    squares = weights @ values**2
-    apart = squares - (weights @ values) ** 2 / weights.sum(axis=1)
-    return np.where(apart > _ROUNDING * squares, apart, 0)

@@ -177,8 +177,10 @@ def _find_sign(row: Comparison, metric: str) -> int | None:
 
 
 def _quote(row: Correlation, *, picked: bool = False) -> str:
+    mean = f" (mean of {row.groups} coefficients)" if row.groups > 1 else ""
+    what = f"{find_coefficient(row.coefficient).title} {_OVER[row.level]}{mean}"
     systems = " systems" if row.level == "system" else ""
-    return f"{_describe_coefficient(row)} {_quote_value(row, picked=picked)}, n = {row.n}{systems}"
+    return f"{what} {_quote_value(row, picked=picked)}, n = {row.n}{systems}"
 
 
 def _quote_value(row: Correlation, *, picked: bool = False) -> str:
@@ -283,12 +285,6 @@ def _rank_in(correlations: Sequence[Correlation], like: Correlation, dimension: 
         if row.dimension == dimension and row.value is not None and (row.system == ALL or not several)
     ]
     return [row for _, row in sorted(found, key=lambda pair: -pair[0])]
-
-
-def _describe_coefficient(row: Correlation) -> str:
-    over = _OVER[row.level]
-    mean = f" (mean of {row.groups} coefficients)" if row.groups > 1 else ""
-    return f"{find_coefficient(row.coefficient).title} {over}{mean}"
 
 
 def _list(names: Sequence[str]) -> str:
