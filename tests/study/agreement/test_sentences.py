@@ -7,6 +7,7 @@ from imapeval.study.agreement.measure import measure_agreement
 from imapeval.study.agreement.sentences import describe_agreement
 from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import RatingScale
+from tests.study.answers import make_rated
 
 
 @pytest.fixture(scope="module")
@@ -15,11 +16,7 @@ def rated() -> Rated:
     rng = np.random.default_rng(0)
     worth = rng.integers(200, 800, 40)
     by_rater = {name: (worth[:, None] + rng.integers(-200, 200, (40, 2))).astype(float) for name in ("tone", "depth")}
-    return Rated(
-        *(tuple(map(str, range(40))), np.arange(40), ("s",) * 40, ("m",), rng.random((40, 1)), ("tone", "depth")),
-        *(np.c_[by_rater["tone"].mean(1), by_rater["depth"].mean(1)], ("anna", "ben"), by_rater),
-        dict.fromkeys(by_rater, RatingScale(0, 1000)),
-    )
+    return make_rated(by_rater=by_rater, scales=dict.fromkeys(by_rater, RatingScale(0, 1000)))
 
 
 def test_every_dimension_is_named(rated: Rated):
