@@ -125,11 +125,6 @@ class _Design:
         return growth
 
 
-def count_pairs(blocks: Sequence[Sequence[int]]) -> Counter[tuple[int, int]]:
-    """Return how often each two raters rate the same answer."""
-    return Counter((one, other) for block in blocks for one in block for other in block if one < other)
-
-
 def order_items(items: Sequence[_T], question: Mapping[_T, int], *, rng: random.Random, together: bool) -> list[_T]:
     """Put items into a random order.
 

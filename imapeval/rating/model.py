@@ -47,7 +47,11 @@ def _require_storable(text: str) -> str:
 _Text = Annotated[str, AfterValidator(_require_storable)]
 
 
-class Dimension(BaseModel):
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Dimension(_Strict):
     """A dimension of the ratings, such as accuracy, and its scale.
 
     Attributes:
@@ -55,8 +59,6 @@ class Dimension(BaseModel):
         low, high: The worst and the best possible rating.
         step: Distance between neighbouring ratings; None if any number between the ends is possible.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     low: float
@@ -69,7 +71,7 @@ class Dimension(BaseModel):
         return RatingScale(self.low, self.high, self.step)
 
 
-class StoppingRule(BaseModel):
+class StoppingRule(_Strict):
     """When a study may end, stated before its first rating.
 
     Attributes:
@@ -78,14 +80,12 @@ class StoppingRule(BaseModel):
         limit: Minimum number of answers, or maximum width of the 95% interval.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     measure: str
     dimension: str = ""
     limit: float = Field(gt=0, allow_inf_nan=False)
 
 
-class StudySettings(BaseModel):
+class StudySettings(_Strict):
     """Settings fixed when a study is created.
 
     Attributes:
@@ -102,8 +102,6 @@ class StudySettings(BaseModel):
         stopping: When the study may end; None if all ratings are collected.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     title: str
     instructions: str = ""
     dimensions: tuple[Dimension, ...] = Field(min_length=1)
@@ -116,7 +114,7 @@ class StudySettings(BaseModel):
     stopping: StoppingRule | None = None
 
 
-class Span(BaseModel):
+class Span(_Strict):
     """An error in a response, marked as in ESA or MQM.
 
     Attributes:
@@ -125,8 +123,6 @@ class Span(BaseModel):
             code units: `Array.from(text)`). None for what is missing.
         text: These characters; for what is missing, a description of it.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: SpanKind
     start: int | None = Field(default=None, ge=0)
@@ -140,7 +136,7 @@ class Span(BaseModel):
         return self
 
 
-class Entry(BaseModel):
+class Entry(_Strict):
     """What a rater enters for an item. It is complete once every dimension is rated or marked "cannot judge".
 
     Attributes:
@@ -152,8 +148,6 @@ class Entry(BaseModel):
         spans: Marked errors.
         seconds: Active time on this item since the previous entry; the times of an item's entries are added up.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     client_id: str = Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")
     values: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = Field(default_factory=dict, max_length=100)

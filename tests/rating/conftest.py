@@ -102,6 +102,13 @@ class Studies:
         values = {name: value for name, value in given.items() if value is not None}
         return Entry(client_id=secrets.token_hex(8), **{"values": values, **more})  # pyright: ignore
 
+    @staticmethod
+    def take(study: RatingStudy, rater: Rater) -> Item:
+        """Return the next item of a rater who has one."""
+        item = study.next_item(rater)
+        assert item is not None
+        return item
+
     def rate_all(
         self, study: RatingStudy, rater: Rater, rate: Callable[[Item], Entry] | None = None, *, most: int = 1000
     ) -> list[Item]:

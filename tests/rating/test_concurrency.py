@@ -59,8 +59,7 @@ def test_twenty_raters_at_once(studies: Studies):
 
 def test_one_entry_sent_twenty_times_at_once(studies: Studies):
     study, (rater, *_) = studies.make()
-    item = study.next_item(rater)
-    assert item is not None
+    item = studies.take(study, rater)
     entry = studies.enter()
     with ThreadPoolExecutor(20) as pool:
         saved = list(pool.map(lambda _: study.save(rater, item.token, entry), range(20)))
@@ -70,8 +69,7 @@ def test_one_entry_sent_twenty_times_at_once(studies: Studies):
 
 def test_twenty_changes_at_once_are_twenty_revisions(studies: Studies):
     study, (rater, *_) = studies.make()
-    item = study.next_item(rater)
-    assert item is not None
+    item = studies.take(study, rater)
     with ThreadPoolExecutor(20) as pool:
         saved = list(pool.map(lambda _: study.save(rater, item.token, studies.enter()), range(20)))
     assert sorted(one.revision for one in saved) == list(range(1, 21))
@@ -79,8 +77,7 @@ def test_twenty_changes_at_once_are_twenty_revisions(studies: Studies):
 
 def test_different_entries_under_one_id_at_once(studies: Studies):
     study, (rater, *_) = studies.make()
-    item = study.next_item(rater)
-    assert item is not None
+    item = studies.take(study, rater)
     entry = studies.enter()
 
     def send(number: int) -> bool:

@@ -10,7 +10,7 @@ from scipy import stats
 
 from imapeval.errors import UsageError
 from imapeval.rating import Dimension, StudySettings
-from imapeval.rating.design import assign_blocks, choose_repeats, count_pairs, insert_spread, order_items
+from imapeval.rating.design import assign_blocks, choose_repeats, insert_spread, order_items
 from imapeval.rating.setup import order_for_rater
 
 
@@ -56,8 +56,8 @@ def test_pairs_of_raters_meet_equally_often(answers: int, panel: int, raters: in
     blocks = assign_blocks(
         [number % systems for number in range(answers)], panel=panel, raters_per_answer=raters, seed=1
     )
-    pairs = count_pairs(blocks)
-    counts = [pairs[pair] for pair in combinations(range(panel), 2)]
+    met = Counter(pair for block in blocks for pair in combinations(block, 2))
+    counts = [met[pair] for pair in combinations(range(panel), 2)]
     assert max(counts) - min(counts) <= apart
     by_system = Counter((number % systems, rater) for number, block in enumerate(blocks) for rater in block)
     seen = [by_system[system, rater] for system in range(systems) for rater in range(panel)]

@@ -128,8 +128,7 @@ def test_limits_are_those_of_the_page():
 
 def test_nobody_fills_the_disk(studies: Studies, monkeypatch: pytest.MonkeyPatch):
     study, (rater, other, *_) = studies.make()
-    item = study.next_item(rater)
-    assert item is not None
+    item = studies.take(study, rater)
     long = tuple(Span(kind="missing", text="x" * 20_000) for _ in range(20))
     entry = studies.enter(spans=long)
     study.save(rater, item.token, entry)
@@ -139,8 +138,7 @@ def test_nobody_fills_the_disk(studies: Studies, monkeypatch: pytest.MonkeyPatch
     # One that arrives again, and other items, are not concerned.
     assert study.save(rater, item.token, entry).repeated
     monkeypatch.setattr(store, "MAX_ENTRIES", 3)
-    item = study.next_item(other)
-    assert item is not None
+    item = studies.take(study, other)
     for _ in range(3):
         study.save(other, item.token, studies.enter())
     with pytest.raises(UsageError):
@@ -257,8 +255,7 @@ def test_too_few_connections_are_a_failure_of_the_database(sqlite_studies: Studi
 def test_a_rater_with_a_long_history_costs_no_more_than_others(sqlite_studies: Studies):
     """What is read to show or save an item does not grow with the entries that it has."""
     study, (rater, *_) = sqlite_studies.make()
-    item = study.next_item(rater)
-    assert item is not None
+    item = sqlite_studies.take(study, rater)
     long = tuple(Span(kind="missing", text="x" * 2_000) for _ in range(20))
 
     def measure(call: Callable[[], object]) -> int:

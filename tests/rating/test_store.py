@@ -92,8 +92,7 @@ def test_nothing_that_a_rater_sees_names_a_system_an_answer_or_a_check(studies: 
 def test_training_comes_first_with_feedback(studies: Studies):
     samples = studies.checks("training", 2, 4.0)
     study, (rater, other, *_) = studies.make(training=samples)
-    item = study.next_item(rater)
-    assert item is not None
+    item = studies.take(study, rater)
     assert item.training
     half = study.save(rater, item.token, studies.enter(completeness=None))
     assert (half.complete, half.feedback) == (False, None)
@@ -101,8 +100,7 @@ def test_training_comes_first_with_feedback(studies: Studies):
     assert saved.feedback is not None
     assert (saved.feedback.expected, saved.feedback.differences) == ({"accuracy": 4.0}, {"accuracy": -1.5})
     assert study.feedback(rater, item.token) == saved.feedback
-    second = study.next_item(rater)
-    assert second is not None
+    second = studies.take(study, rater)
     assert second.training
     progress = study.progress(rater)
     assert (progress.training_done, progress.training_total, progress.done) == (1, 2, 1)
@@ -116,8 +114,7 @@ def test_training_comes_first_with_feedback(studies: Studies):
 
 def test_an_entry_that_arrives_again_is_saved_once(studies: Studies):
     study, (rater, *_) = studies.make()
-    item = study.next_item(rater)
-    assert item is not None
+    item = studies.take(study, rater)
     entry = studies.enter(seconds=12.25, comment="Zweifel 怀疑", confidence=2)
     assert [study.save(rater, item.token, entry).repeated for _ in range(3)] == [False, True, True]
     assert len(study.history(rater, item.token)) == 1
@@ -128,8 +125,7 @@ def test_an_entry_that_arrives_again_is_saved_once(studies: Studies):
 
 def test_changes_are_a_history_and_the_last_complete_one_counts(studies: Studies):
     study, (rater, *_) = studies.make()
-    item = study.next_item(rater)
-    assert item is not None
+    item = studies.take(study, rater)
     span = Span(kind="wrong", start=item.response.index("🙂"), end=item.response.index("🙂") + 1, text="🙂")
     entries = [
         studies.enter(1.0, None, seconds=5),
@@ -153,8 +149,7 @@ def test_changes_are_a_history_and_the_last_complete_one_counts(studies: Studies
 
 def test_raters_reach_only_what_is_theirs(studies: Studies):
     study, (rater, other, *_) = studies.make()
-    item = study.next_item(rater)
-    assert item is not None
+    item = studies.take(study, rater)
     for token in (item.token, "unknown", ""):
         with pytest.raises(UnknownItemError):
             study.save(other, token, studies.enter())
@@ -179,8 +174,7 @@ def test_raters_reach_only_what_is_theirs(studies: Studies):
 )
 def test_entries_that_do_not_fit(sqlite_studies: Studies, wrong: dict[str, object]):
     study, (rater, *_) = sqlite_studies.make()
-    item = study.next_item(rater)
-    assert item is not None
+    item = sqlite_studies.take(study, rater)
     with pytest.raises(UsageError):
         study.save(rater, item.token, sqlite_studies.enter(**{"accuracy": None, "completeness": None, **wrong}))
     assert study.history(rater, item.token) == ()
@@ -254,8 +248,7 @@ def test_what_is_entered_stays_with_the_rater(studies: Studies):
 
 def test_a_stopped_study_gives_no_items_and_takes_late_entries(studies: Studies):
     study, (rater, other, *_) = studies.make()
-    item = study.next_item(rater)
-    assert item is not None
+    item = studies.take(study, rater)
     stop(study, reason="enough")
     assert (study.next_item(rater), study.progress(rater).stopped) == (None, True)
     assert study.save(rater, item.token, studies.enter()).complete
@@ -268,8 +261,7 @@ def test_what_arrives_after_the_stop_is_marked(studies: Studies):
     study, (rater, *_) = studies.make()
     early, changed = (item.token for item in studies.rate_all(study, rater, most=2))
     study.save(rater, early, studies.enter(comment="changed before"))
-    late = study.next_item(rater)
-    assert late is not None
+    late = studies.take(study, rater)
     stop(study, reason="enough")
     study.save(rater, changed, studies.enter(comment="changed after"))
     study.save(rater, late.token, studies.enter(comment="new"))
@@ -310,15 +302,14 @@ def test_files_that_are_no_study(tmp_path: Path):
 @pytest.mark.parametrize("texts", ["{", "[" * 100_000, "5"])
 def test_damaged_json_is_an_error_that_names_the_study(sqlite_studies: Studies, texts: str):
     study, (rater, *_) = sqlite_studies.make()
-    damage(sqlite_studies.place, "UPDATE answers SET reference_texts = ?", texts)
+    damage(sqlite_studies.place, "UPDATE answers SET reference_texts = ?", given=texts)
     with pytest.raises(ResourceError, match=r"study\.db"):
         study.next_item(rater)
 
 
 def test_a_study_without_its_settings_is_an_error_that_names_it(sqlite_studies: Studies):
     sqlite_studies.make()
-    with closing(sqlite3.connect(sqlite_studies.place)) as database, database:
-        database.execute("DELETE FROM study")
+    damage(sqlite_studies.place, "DELETE FROM study")
     with pytest.raises(ResourceError, match=r"study\.db"):
         sqlite_studies.open()
 
@@ -328,16 +319,14 @@ def test_a_study_without_its_settings_is_an_error_that_names_it(sqlite_studies: 
 )
 def test_another_schema_is_refused_before_anybody_rates(sqlite_studies: Studies, change: str):
     sqlite_studies.make()
-    with closing(sqlite3.connect(sqlite_studies.place)) as database, database:
-        database.executescript("PRAGMA legacy_alter_table = ON; " + change)
+    damage(sqlite_studies.place, "PRAGMA legacy_alter_table = ON", change)
     with pytest.raises(ResourceError, match=r"study\.db"):
         sqlite_studies.open()
 
 
 def test_the_advice_for_a_study_of_another_format_is_its_version(sqlite_studies: Studies):
     sqlite_studies.make()
-    with closing(sqlite3.connect(sqlite_studies.place)) as database, database:
-        database.executescript("UPDATE study SET format = format + 1; ALTER TABLE study DROP COLUMN created_at")
+    damage(sqlite_studies.place, "UPDATE study SET format = format + 1", "ALTER TABLE study DROP COLUMN created_at")
     with pytest.raises(ResourceError, match=r"study\.db.*version"):
         sqlite_studies.open()
 
@@ -361,10 +350,9 @@ def test_the_advice_for_a_damaged_study_is_a_backup_and_not_more_space(sqlite_st
 )
 def test_nothing_is_saved_in_a_damaged_study(sqlite_studies: Studies, change: str, value: str):
     study, (rater, *_) = sqlite_studies.make()
-    item, entry = study.next_item(rater), sqlite_studies.enter()
-    assert item is not None
+    item, entry = sqlite_studies.take(study, rater), sqlite_studies.enter()
     study.save(rater, item.token, entry)
-    damage(sqlite_studies.place, f"UPDATE {change}", value)
+    damage(sqlite_studies.place, f"UPDATE {change}", given=value)
     with pytest.raises(ResourceError, match=r"study\.db"):
         study.save(rater, item.token, entry)
 
@@ -372,7 +360,7 @@ def test_nothing_is_saved_in_a_damaged_study(sqlite_studies: Studies, change: st
 @pytest.mark.parametrize("change", ["answers SET reference_texts = ?", "assignments SET answer = answer || ?"])
 def test_a_damaged_study_is_not_copied(sqlite_studies: Studies, tmp_path: Path, change: str):
     study, _ = sqlite_studies.make()
-    damage(sqlite_studies.place, f"UPDATE {change}", "{")
+    damage(sqlite_studies.place, f"UPDATE {change}", given="{")
     with pytest.raises(ResourceError, match=r"study\.db") as caught:
         copy_study(study, str(tmp_path / "copy.db"))
     assert "parameters" not in str(caught.value)
@@ -383,7 +371,7 @@ def test_a_damaged_study_is_not_copied(sqlite_studies: Studies, tmp_path: Path, 
 def test_a_study_that_lacks_rows_is_refused(sqlite_studies: Studies, change: str):
     study, (rater, *_) = sqlite_studies.make()
     sqlite_studies.rate_all(study, rater)
-    damage(sqlite_studies.place, change, "9")
+    damage(sqlite_studies.place, change, given="9")
     with pytest.raises(ResourceError, match=r"study\.db"):
         sqlite_studies.open()
 
@@ -392,16 +380,18 @@ def test_a_study_that_lacks_rows_is_refused(sqlite_studies: Studies, change: str
 def test_a_damaged_scale_is_an_error_that_names_the_study(sqlite_studies: Studies, column: str, value: str):
     study, (rater, *_) = sqlite_studies.make()
     sqlite_studies.rate_all(study, rater)
-    damage(sqlite_studies.place, f"UPDATE dimensions SET {column} = ?", value)
+    damage(sqlite_studies.place, f"UPDATE dimensions SET {column} = ?", given=value)
     with pytest.raises(InputError, match=r"study\.db"):
         read_ratings(sqlite_studies.place)
 
 
-def damage(file: str, change: str, value: str) -> None:
+def damage(file: str, *changes: str, given: str | None = None) -> None:
+    """Change a file, whose triggers would refuse it; `given` is the value of the one parameter."""
     with closing(sqlite3.connect(file)) as connection, connection:
         for (trigger,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             connection.execute(f"DROP TRIGGER {trigger}")
-        connection.execute(change, [value])
+        for change in changes:
+            connection.execute(change, () if given is None else (given,))
 
 
 def test_the_file_is_the_owners_alone(sqlite_studies: Studies, tmp_path: Path):
