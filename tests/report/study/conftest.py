@@ -130,7 +130,7 @@ def make_study(rated: Rated, *, title: str = "imapscore-dev") -> Study:
         if rated.raters
         else (Ceiling("accuracy", "spearman", reason="only averages are known", level="within-system"),),
         slices=tuple(slice_answers(rated, metrics=rated.metrics[:6])),
-        disagreements=tuple(find_disagreements(rated, rated.metrics[0], "accuracy")),
+        disagreements=tuple(find_disagreements(rated, next(iter(rated.metrics)), "accuracy")),
         matrix=correlate_metrics(rated) if len(rated.metrics) > 1 else None,
         level="within-system",
         coefficient="spearman",
