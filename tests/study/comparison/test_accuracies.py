@@ -25,10 +25,7 @@ def make(*weights: float, systems: int = SYSTEMS, seed: int = 3) -> Rated:
     scores = [weight * quality + generator.normal(size=quality.shape) for weight in weights]
     of_systems, questions = np.divmod(np.arange(quality.size), QUESTIONS)
     return make_rated(
-        np.column_stack([table.ravel() for table in scores]),
-        ratings.ravel(),
-        questions=questions,
-        systems=of_systems,
+        np.column_stack([table.ravel() for table in scores]), ratings.ravel(), questions=questions, systems=of_systems
     )
 
 

@@ -19,9 +19,7 @@ def make_pilot(answers: int = 200, *, raters: int = 3, systems: int = 1, noise: 
     worth = rng.normal(size=answers)
     ratings = worth[:, None] + noise * rng.normal(size=(answers, raters))
     return make_rated(
-        worth + rng.normal(size=answers),
-        systems=np.arange(answers) % systems,
-        by_rater={"quality": ratings},
+        worth + rng.normal(size=answers), systems=np.arange(answers) % systems, by_rater={"quality": ratings}
     )
 
 

@@ -37,11 +37,7 @@ def test_the_best_of_metrics_without_value_has_no_interval_above_0():
     own = together = 0
     for seed in range(60):
         generator = np.random.default_rng(seed)
-        rated = make_rated(
-            generator.normal(size=(60, 54)),
-            generator.normal(size=(60, 1)),
-            dimensions=("rating",),
-        )
+        rated = make_rated(generator.normal(size=(60, 54)), generator.normal(size=(60, 1)), dimensions=("rating",))
         rows = correlate(rated, coefficients=("spearman",), levels=("global",), resamples=99, seed=seed)
         best = max(rows, key=lambda row: row.value)
         assert best.simultaneous_low < best.low < best.high < best.simultaneous_high
