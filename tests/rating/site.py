@@ -2,9 +2,8 @@
 
 import json
 import secrets
-import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from typing import Any
@@ -14,8 +13,8 @@ from imapeval.rating.administration import invite_owner, issue_links
 from imapeval.rating.setup import StudyContent, create_study
 from imapeval.rating.web.app import make_app
 from imapeval.serve.guard import RequestLimits
-from imapeval.serve.server import listen, make_server
 from imapeval.types import Sample
+from tests.serve.server import run_app
 
 SYSTEMS = ("Alphabot", "Betabot", "Gammabot")
 ANSWERS = [
@@ -89,17 +88,7 @@ def serve(place: str, content: StudyContent, *, facts: bool = False, secure: boo
         facts=facts,
     )
     create_study(place, settings, content)
-    with ExitStack() as stack:
-        study = stack.enter_context(RatingStudy(place))
+    with RatingStudy(place) as study:
         links = issue_links(study, ("anna", "ben")) | {"owner": invite_owner(study)}
-        sock = stack.enter_context(listen("127.0.0.1", 0, token=None))
-        ready = threading.Event()
-        server = make_server(make_app(study, RequestLimits(), secure=secure), RequestLimits(), ready=ready.set)
-        thread = threading.Thread(target=server.run, args=([sock],))
-        thread.start()
-        try:
-            assert ready.wait(10)
-            yield Site(study, sock.getsockname()[1], links)
-        finally:
-            server.should_exit = True
-            thread.join(30)
+        with run_app(make_app(study, RequestLimits(), secure=secure)) as (port, _):
+            yield Site(study, port, links)

@@ -13,6 +13,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
+from imapeval.rating import Item, Rater
 from imapeval.rating.administration import issue_links, stop
 from imapeval.rating.model import Fact
 from imapeval.rating.reassignment import adjudicate, reassign
@@ -141,11 +142,7 @@ def call(folder: Path, *args: object) -> None:
 
 def test_no_connection_and_a_reload_lose_nothing(visitor: Visitor, site: Site):
     page = visitor.visit(site, "anna")
-    expect(page.locator("#work")).to_be_visible()
-    rate_by_keyboard(page, "4", "Enter", "2", "Enter")
-    page.locator("#continue").click()
-    expect(page.locator("#progress")).to_contain_text("1 of 13")
-    is_ready(page)
+    practise(page)
     page.context.set_offline(True)
     page.locator("#comment").fill("written on a train")
     page.locator("#question-title").focus()
@@ -159,20 +156,14 @@ def test_no_connection_and_a_reload_lose_nothing(visitor: Visitor, site: Site):
     page.keyboard.press("Tab")
     page.reload()
     expect(page.locator("#comment")).to_have_value("half a thought")
-    rater = site.study.identify(site.secrets["anna"])
-    assert rater is not None
-    entry = site.study.item_at(rater, 2).entry
+    entry = read_item(site, "anna", 2).entry
     assert entry is not None
     assert (entry.comment, entry.values) == ("written on a train", {"accuracy": 5, "completeness": 1})
 
 
 def test_words_are_marked_and_answers_changed(visitor: Visitor, site: Site):
     page = visitor.visit(site, "anna")
-    expect(page.locator("#work")).to_be_visible()
-    rate_by_keyboard(page, "4", "Enter", "2", "Enter")
-    page.locator("#continue").click()
-    expect(page.locator("#progress")).to_contain_text("1 of 13")
-    is_ready(page)
+    practise(page)
     # "阿司匹林" behind "Drink tea": two words on, and the emoji behind it counts as one character.
     mark_words(page, "ArrowRight", "ArrowRight", "d")
     expect(page.locator("#marks")).to_contain_text("阿司")
@@ -186,9 +177,7 @@ def test_words_are_marked_and_answers_changed(visitor: Visitor, site: Site):
     page.keyboard.press("Enter")
     expect(page.locator("#progress")).to_contain_text("2 of 13")
     is_ready(page)
-    rater = site.study.identify(site.secrets["anna"])
-    assert rater is not None
-    item = site.study.item_at(rater, 2)
+    item = read_item(site, "anna", 2)
     assert item.entry is not None
     assert item.entry.cannot_judge == {"completeness": "not my field"}
     mark, missing = item.entry.spans
@@ -203,7 +192,7 @@ def test_words_are_marked_and_answers_changed(visitor: Visitor, site: Site):
     page.locator("#next").click()
     # The next answer is shown once this one is saved.
     expect(page.locator("#marks")).not_to_contain_text("the dose")
-    assert [one.values.get("accuracy") for one in site.study.history(rater, item.token)][-1] == 2
+    assert site.study.history(find_rater(site, "anna"), item.token)[-1].values["accuracy"] == 2
 
 
 def test_the_last_answer_can_be_changed(visitor: Visitor, site: Site):
@@ -245,9 +234,7 @@ def test_time_counts_while_the_rater_is_active(visitor: Visitor, site: Site):
         page.keyboard.press("Shift")
     rate_by_keyboard(page, "4", "Enter", "2", "Enter")
     expect(page.locator("#progress")).to_contain_text("2 of 13")
-    rater = site.study.identify(site.secrets["anna"])
-    assert rater is not None
-    entry = site.study.item_at(rater, 2).entry
+    entry = read_item(site, "anna", 2).entry
     assert entry is not None
     # The hour in which nothing was done does not count.
     assert 115 <= entry.seconds <= 116 + time.monotonic() - begun
@@ -319,12 +306,20 @@ def practise(page: Page) -> None:
     is_ready(page)
 
 
-def list_saved(site: Site, name: str) -> list[tuple[int, dict[str, float]]]:
-    """Return positions and ratings of what a rater has saved."""
+def find_rater(site: Site, name: str) -> Rater:
     rater = site.study.identify(site.secrets[name])
     assert rater is not None
-    done = site.study.progress(rater).done
-    items = [site.study.item_at(rater, place) for place in range(1, done + 1)]
+    return rater
+
+
+def read_item(site: Site, name: str, position: int) -> Item:
+    return site.study.item_at(find_rater(site, name), position)
+
+
+def list_saved(site: Site, name: str) -> list[tuple[int, dict[str, float]]]:
+    """Return positions and ratings of what a rater has saved."""
+    done = site.study.progress(find_rater(site, name)).done
+    items = [read_item(site, name, place) for place in range(1, done + 1)]
     return [(item.position, item.entry.values) for item in items if item.entry is not None]
 
 

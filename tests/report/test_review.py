@@ -3,7 +3,6 @@
 import asyncio
 import json
 import socket
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -20,10 +19,9 @@ from imapeval.evaluation.evaluate import evaluate_to_store, make_run_settings
 from imapeval.evaluation.pipeline import Pipeline, open_extractor, open_graph, open_matcher
 from imapeval.evaluation.runs import Run, RunWriter
 from imapeval.metrics import registry
-from imapeval.serve.guard import RequestLimits
 from imapeval.serve.review import ReviewSession, make_app
-from imapeval.serve.server import listen, make_server
 from imapeval.types import Sample
+from tests.serve.server import run_app
 
 pytestmark = pytest.mark.slow
 
@@ -64,16 +62,8 @@ def reviewed(tmp_path: Path) -> Iterator[Reviewed]:
         with ThreadPoolExecutor() as pool:
             pool.submit(asyncio.run, scoring).result()
     app, path = make_app(ReviewSession(Run(tmp_path / "run"), matcher, who="Anna"))
-    ready = threading.Event()
-    with listen("127.0.0.1", 0, token=None) as sock:
-        port = sock.getsockname()[1]
-        server = make_server(app, RequestLimits(), ready=ready.set)
-        thread = threading.Thread(target=server.run, args=([sock],))
-        thread.start()
-        assert ready.wait(10)
+    with run_app(app) as (port, _):
         yield Reviewed(tmp_path / "run", port, path)
-        server.should_exit = True
-        thread.join(30)
 
 
 @pytest.fixture

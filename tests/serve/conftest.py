@@ -2,7 +2,6 @@
 
 import json
 import socket
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import uvicorn
 from imapeval import Scorer
 from imapeval.serve.app import LoadedScorer, load, make_app
 from imapeval.serve.guard import RequestLimits
-from imapeval.serve.server import listen, make_server
+from tests.serve.server import run_app
 
 ANSWERS = Path(__file__).parents[2] / "docs" / "frameworks" / "answers.jsonl"
 JSON = {"Content-Type": "application/json"}
@@ -74,14 +73,7 @@ class Running:
         with self.connect() as client:
             client.sendall(sent)
             client.shutdown(socket.SHUT_WR)
-            return read_all(client)
-
-
-def read_all(client: socket.socket) -> bytes:
-    found: list[bytes] = []
-    while part := client.recv(1 << 16):
-        found.append(part)
-    return b"".join(found)
+            return b"".join(iter(lambda: client.recv(1 << 16), b""))
 
 
 @pytest.fixture(scope="session")
@@ -92,19 +84,8 @@ def loaded() -> Iterator[LoadedScorer]:
 
 @contextmanager
 def running(loaded: LoadedScorer, limits: RequestLimits, token: str | None) -> Iterator[Running]:
-    ready = threading.Event()
-    with listen("127.0.0.1", 0, token=token) as sock:
-        port = sock.getsockname()[1]
-        server = make_server(make_app(loaded, limits, token=token), limits, ready=ready.set)
-        thread = threading.Thread(target=server.run, args=([sock],))
-        thread.start()
-        assert ready.wait(10)
-        try:
-            yield Running(port, server)
-        finally:
-            server.should_exit = True
-            thread.join(30)
-            assert not thread.is_alive()
+    with run_app(make_app(loaded, limits, token=token), limits) as (port, server):
+        yield Running(port, server)
 
 
 Serve = Callable[..., Running]
