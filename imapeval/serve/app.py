@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
 from fastapi.routing import APIRoute
@@ -92,38 +92,29 @@ def make_app(loaded: LoadedScorer, limits: RequestLimits, *, token: str | None =
         version=__version__,
         description=DESCRIPTION,
         lifespan=live,
+        generate_unique_id_function=lambda route: route.name,
         **FASTAPI_OPTIONS,
     )
-    app.add_exception_handler(HTTPException, _handle_error)
-    app.add_exception_handler(RequestValidationError, _handle_error)
-    app.add_exception_handler(HttpError, _handle_error)
-    app.add_exception_handler(ServiceError, _handle_error)
-    # The server also logs these.
-    app.add_exception_handler(Exception, _handle_error)
-    _add_routes(app, loaded, work)
-    posted = [route.path for route in app.routes if isinstance(route, APIRoute) and "POST" in (route.methods or ())]
+    # The server also logs those that are only an Exception.
+    for kind in (HTTPException, RequestValidationError, HttpError, ServiceError, Exception):
+        app.add_exception_handler(kind, _handle_error)
+    posted = _add_routes(app, loaded, work)
     _add_pages(app, cache(lambda: _make_openapi(app, loaded.scorer.metrics[0], with_token=token is not None)))
     return RequestGuard(app, limits, token=token, posted=posted)
 
 
-def _add_routes(app: FastAPI, loaded: LoadedScorer, work: WorkQueue) -> None:
-    scorer = loaded.scorer
+def _add_routes(app: FastAPI, loaded: LoadedScorer, work: WorkQueue) -> list[str]:
+    """Add the paths of the service, and return those that accept JSON."""
+    scorer, router = loaded.scorer, APIRouter(responses=_document_errors(_POST_STATUSES))
 
-    @app.get(
-        "/health",
-        response_model=schema.Health,
-        responses=_document_errors(_ANY_REQUEST_STATUSES),
-        operation_id="health",
-    )
+    @app.get("/health", response_model=schema.Health, responses=_document_errors(_ANY_REQUEST_STATUSES))
     async def health() -> Response:  # pyright: ignore[reportUnusedFunction]
         """Return the status of the server, and what is loaded."""
         return _JsonResponse(
             {"status": "ok", "version": __version__, "metrics": loaded.signatures, "llm": loaded.llm},
         )
 
-    @app.post(
-        "/score", response_model=schema.Assessed, responses=_document_errors(_POST_STATUSES), operation_id="score"
-    )
+    @router.post("/score", response_model=schema.Assessed)
     async def score(answer: schema.Answer) -> Response:  # pyright: ignore[reportUnusedFunction]
         """Score one answer."""
         (limit,) = _read_limits([answer], scorer.metrics[0])
@@ -131,21 +122,14 @@ def _add_routes(app: FastAPI, loaded: LoadedScorer, work: WorkQueue) -> None:
         # For an answer of several pages this takes a second, during which other requests must be served.
         return _JsonResponse(await asyncio.to_thread(_assessment_to_dict, answer, assessed, limit))
 
-    @app.post(
-        "/score-all",
-        response_model=schema.AllAssessed,
-        responses=_document_errors(_POST_STATUSES),
-        operation_id="score_all",
-    )
+    @router.post("/score-all", response_model=schema.AllAssessed)
     async def score_all(body: schema.Answers) -> Response:  # pyright: ignore[reportUnusedFunction]
         """Score several answers, and return the mean of each metric over the answers that it scored."""
         limits = _read_limits(body.answers, scorer.metrics[0])
         assessed = await work.score([_to_fields(answer) for answer in body.answers])
         return _JsonResponse(await asyncio.to_thread(_assessments_to_dict, body, assessed, limits))
 
-    @app.post(
-        "/extract", response_model=schema.Extracted, responses=_document_errors(_POST_STATUSES), operation_id="extract"
-    )
+    @router.post("/extract", response_model=schema.Extracted)
     async def extract(texts: schema.Texts) -> Response:  # pyright: ignore[reportUnusedFunction]
         """Extract the facts of texts as pairs of a term and a value, without scoring them."""
         found = await work.run(
@@ -158,13 +142,14 @@ def _add_routes(app: FastAPI, loaded: LoadedScorer, work: WorkQueue) -> None:
         records = [json.loads(imap_files.dump_record(ImapRecord(texts.id, imap, None))) for imap in imaps]
         return _JsonResponse({"id": texts.id, "imaps": records, "failure": _failure_to_dict(failure)})
 
-    @app.post(
-        "/relate", response_model=schema.Related, responses=_document_errors(_POST_STATUSES), operation_id="relate"
-    )
+    @router.post("/relate", response_model=schema.Related)
     async def relate(values: schema.Values) -> Response:  # pyright: ignore[reportUnusedFunction]
         """Return how a value of the reference relates to one of the response."""
         found = await work.run(scorer.arelate(values.reference, values.response, lang=values.lang))
         return _JsonResponse(_match_to_dict(found))
+
+    app.include_router(router)
+    return [route.path for route in router.routes if isinstance(route, APIRoute)]
 
 
 def _add_pages(app: FastAPI, describe: Callable[[], dict[str, Any]]) -> None:
