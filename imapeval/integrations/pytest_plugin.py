@@ -184,8 +184,8 @@ class _ScoreSummary:
         if report.when == "teardown":
             if scores := getattr(report, "imapeval_scores", ()):
                 self._by_test[report.nodeid] = scores
-            close = [name for name, value in report.user_properties if value == _TOO_CLOSE and _is_verdict(name)]
-            if close:
+            close = [name for name, value in report.user_properties if value == _TOO_CLOSE]
+            if close := [name for name in close if name.startswith(_VERDICT_PREFIX)]:
                 self._close[report.nodeid] = [name.removeprefix(_VERDICT_PREFIX) for name in close]
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -201,7 +201,8 @@ class _ScoreSummary:
         terminalreporter.section("imapeval")
         if terminalreporter.verbosity > 0:
             for test, (metric, value, *_) in self._list_scores():
-                terminalreporter.line(f"{_format_value(value)}  {metric}  {test}")
+                shown = f"{value:.3f}" if isinstance(value, float) else "–    "
+                terminalreporter.line(f"{shown}  {metric}  {test}")
         by_metric = self._group_by_metric()
         width = max(map(len, by_metric), default=0)
         for metric, scores in by_metric.items():
@@ -293,7 +294,7 @@ def imapscore(imapeval_scorer: Scorer, request: pytest.FixtureRequest) -> ImapSc
     """Scores answers: `imapscore(question=..., reference=..., response=...)`, or fails: `imapscore.check(...)`."""
     properties: list[tuple[str, object]] = request.node.user_properties
     # Remove the scores of an earlier attempt, so that a test that is rerun counts once.
-    properties[:] = [(name, value) for name, value in properties if not (_is_score_property(name) or _is_verdict(name))]
+    properties[:] = [one for one in properties if not one[0].startswith((_PROPERTY_PREFIX, _VERDICT_PREFIX))]
     scores: list[_TestScore] = []
     request.node.stash[_SCORES] = scores
     return ImapScoreFixture(
@@ -363,15 +364,3 @@ def _read_setting(config: pytest.Config, name: str) -> str:
     """Return a setting from the command line, else from the configuration file, else ""."""
     given = config.getoption(name)
     return str(config.getini(name) or "") if given is None else str(given)
-
-
-def _is_score_property(name: str) -> bool:
-    return name.startswith(_PROPERTY_PREFIX)
-
-
-def _is_verdict(name: str) -> bool:
-    return name.startswith(_VERDICT_PREFIX)
-
-
-def _format_value(value: object) -> str:
-    return f"{value:.3f}" if isinstance(value, float) else "–    "

@@ -16,10 +16,10 @@ from imapeval.integrations.pytest_plugin import ImapScoreFixture
 from imapeval.report.summary import format_mean_interval, summarise
 from imapeval.scoring import Scorer
 from imapeval.types import Sample, Score
+from tests.integrations.answers import ANSWERS
 
 pytest_plugins = ["pytester"]
 
-ANSWERS = Path(__file__).parents[3] / "docs" / "frameworks" / "answers.jsonl"
 QUICK = ("--imapeval-metrics", "rouge1")
 """Needs neither the graph nor the encoder, whose start takes longer than all else here."""
 
