@@ -72,11 +72,7 @@ def bca_intervals(
     spread = (influences**2).sum(axis=0)
     skewness = (influences**3).sum(axis=0)
     acceleration = np.divide(skewness, 6 * spread**1.5, out=np.zeros_like(spread), where=(spread > 0) & corrected)
-    reach = (
-        _map(lambda count: small_sample_quantile(int(count), confidence=confidence), clusters.astype(np.float64))
-        if widened
-        else np.full(values.shape, normal_quantile(confidence))
-    )
+    reach = _find_reach(clusters, confidence) if widened else np.full(values.shape, normal_quantile(confidence))
     ends: list[Floats] = []
     for side, sign in ((lows, -1.0), (highs, 1.0)):
         shifted = bias + sign * reach
@@ -102,8 +98,7 @@ def jackknife_intervals(
     """
     middle, half = (bounds[0] + bounds[1]) / 2, (bounds[1] - bounds[0]) / 2
     scaled = (values - middle) / half
-    reach = _map(lambda count: small_sample_quantile(int(count), confidence=confidence), clusters.astype(np.float64))
-    error = reach * np.sqrt((influences**2).sum(axis=0)) / half
+    error = _find_reach(clusters, confidence) * np.sqrt((influences**2).sum(axis=0)) / half
     inside = np.abs(scaled) < 1
     slope = np.where(inside, 1 - scaled**2, 1.0)
     fisher = np.arctanh(np.where(inside, scaled, 0.0))
@@ -124,6 +119,10 @@ def _complete(
         found = wilson_interval(share, int(clusters[at]), quantile=quantile)
         low[at], high[at] = lowest + found.low * length, lowest + found.high * length
     return low, high
+
+
+def _find_reach(clusters: Counts, confidence: float) -> Floats:
+    return _map(lambda count: small_sample_quantile(int(count), confidence=confidence), clusters.astype(np.float64))
 
 
 def _take_quantile(replicates: Floats, shares: Floats) -> Floats:

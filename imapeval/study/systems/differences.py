@@ -211,16 +211,9 @@ def _resample_differences(compared: Sequence[_Compared], *, seed: int, resamples
     """Return bootstrap replicates of each difference, by the identity of what is compared."""
     paired = [item for item in compared if item.row.paired]
     unpaired = [item for item in compared if not item.row.paired]
-    apart, first, second = (
-        resample_means(vectors, seed=seed + own, resamples=resamples)
-        for own, vectors in enumerate(
-            (
-                [item.first - item.second for item in paired],
-                [item.first for item in unpaired],
-                [item.second for item in unpaired],
-            )
-        )
-    )
+    apart = resample_means([item.first - item.second for item in paired], seed=seed, resamples=resamples)
+    first = resample_means([item.first for item in unpaired], seed=seed + 1, resamples=resamples)
+    second = resample_means([item.second for item in unpaired], seed=seed + 2, resamples=resamples)
     return {id(item): means for item, means in zip(paired, apart, strict=True)} | {
         id(item): one - other for item, one, other in zip(unpaired, first, second, strict=True)
     }
