@@ -2,13 +2,13 @@
 
 A stub server on loopback (`stub.py`) answers after 200 ms (`--latency`) and takes 64 requests at a time. Measured
 against it, one after another in separate processes: a bare `AsyncOpenAI` loop with a semaphore of 64 that sends
-exactly the requests that imapeval sends; `imapeval extract` (with its cache of completions); `imapeval score` (with
-its run on disk), also with two workers; and these again with everything in the cache. With `--peers PYTHON`, an
+exactly the requests that imapeval sends; `imapeval extract` (with its cache of completions) and `imapeval score` (with
+its run on disk), each also with two workers; and these again with everything in the cache. With `--peers PYTHON`, an
 interpreter that has deepeval and ragas, also DeepEval's GEval and RAGAS's FactualCorrectness on the same samples. With
 `--ray PYTHON`, an interpreter that has `ray[data]` and aiohttp, also the HTTP stage of `ray.data.llm`, with one actor
-and with 16, and a bare loop of aiohttp, all with imapeval's requests. Each line gives the wall time and the CPU time of
-the client and its workers, and both as ratios to the bare loop. On a busy machine only ratios mean something: with
-`--rounds`, the bare loop is measured again before each round.
+and with 16, and a bare loop of aiohttp, all with imapeval's requests. Each line gives the wall time, the CPU time of
+the client and its workers, in all, for a call, and for a call in the first process alone, and ratios to the bare loop.
+On a busy machine only ratios mean something: with `--rounds`, the bare loop is measured again before each round.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.request import urlopen
@@ -257,7 +258,9 @@ def measure(
     # Nobody waits for the processes of Ray, so that the times of `wait4` lack theirs.
     cpu = max(used.ru_utime + used.ru_stime, sum(times.values()))
     each = 1000 * cpu / calls if calls else 0.0
-    cells = [name, str(calls), f"{wall:.1f}", f"{cpu:.1f}", f"{each:.2f}" if calls else ""]
+    first = 1000 * times[process.pid] / calls if calls else 0.0
+    cells = [name, str(calls), f"{wall:.1f}", f"{cpu:.1f}"]
+    cells += [f"{each:.2f}", f"{first:.2f}"] if calls else ["", ""]
     cells += [f"{wall / bare[0]:.2f}", f"{each / bare[1]:.2f}"] if bare and calls else ["", ""]
     print(f"| {' | '.join(cells)} | {used.ru_maxrss / 1024:.0f} |", flush=True)
     return wall, each
@@ -281,8 +284,9 @@ def main() -> None:
         write_requests(samples, requests)
         cli = [sys.executable, "-m", "imapeval"]
         llm = ["--llm", "openai:stub", "--base-url", url]
-        print("| client | calls | wall s | CPU s | CPU ms a call | wall, ratio | CPU a call, ratio | peak MB |")
-        print("|---|---|---|---|---|---|---|---|")
+        columns = ("client", "calls", "wall s", "CPU s", "CPU ms a call", "in the first process")
+        print(f"| {' | '.join((*columns, 'wall, ratio', 'CPU a call, ratio', 'peak MB'))} |")
+        print("|---|---|---|---|---|---|---|---|---|")
         for turn in range(args.rounds):
             bare = measure("bare `AsyncOpenAI` loop", [sys.executable, "-c", BARE, url, str(requests)], url)
             if args.ray:
@@ -290,22 +294,15 @@ def main() -> None:
                 for actors in (1, 16):
                     name = f"HTTP stage of `ray.data.llm`, actors: {actors}"
                     measure(name, [args.ray, "-c", RAY, url, str(requests), str(actors)], url, bare)
-            for name, cache in (("", "a"), (", again from the cache", "a")):
-                out = str(work / f"imaps{turn}-{len(name)}.jsonl")
-                command = [*cli, "extract", str(samples), *llm, "--json", "--out", out]
-                measure(f"`imapeval extract`{name}", command, url, bare, IMAPEVAL_CACHE=str(work / f"{cache}{turn}"))
-            for number, (name, cache) in enumerate(
-                (
-                    ("`", "b"),
-                    ("`, again from the cache", "b"),
-                    (" --workers 2`", "c"),
-                    (" --workers 2`, again from the cache", "c"),
-                )
-            ):
-                command = [*cli, "score", str(samples), *llm, "--json", "--metrics", "imapscore"]
-                out = ["--out", str(work / f"run{turn}-{number}")]
-                command += [*out, *(("--workers", "2") if cache == "c" else ())]
-                measure(f"`imapeval score{name}", command, url, bare, IMAPEVAL_CACHE=str(work / f"{cache}{turn}"))
+            for number, (what, workers) in enumerate(product(("extract", "score"), (1, 2))):
+                command = [*cli, what, str(samples), *llm, "--json", "--workers", str(workers)]
+                if what == "score":
+                    command += ["--metrics", "imapscore"]
+                name = f"`imapeval {what}{f' --workers {workers}' * (workers > 1)}`"
+                for again in ("", ", again from the cache"):
+                    out = str(work / f"{what}{turn}-{number}{'-again' * bool(again)}")
+                    cache = str(work / f"cache{turn}-{number}")
+                    measure(f"{name}{again}", [*command, "--out", out], url, bare, IMAPEVAL_CACHE=cache)
         if args.peers:
             measure("DeepEval GEval", [args.peers, "-c", GEVAL, url, str(few)], url, bare)
             measure("RAGAS FactualCorrectness", [args.peers, "-c", FACTUAL, url, str(few)], url, bare)

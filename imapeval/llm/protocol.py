@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 Role = Literal["system", "user", "assistant"]
 
@@ -17,6 +17,9 @@ PERMANENT_KINDS = frozenset({"refusal", "truncated", "too-long", "unsupported", 
 
 STOPPED = "stopped"
 """Kind of the `ServiceError` of requests after the run was stopped."""
+
+WORKER_DIED = "worker-died"
+"""Kind of the `ProviderError` of a request that a worker was sending when it died. It says nothing of the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +156,22 @@ class CachingModel(Protocol):
 
     def reject(self, request: Request, completion: Completion) -> None:
         """Record that this completion of the request was unusable."""
+        ...
+
+
+@runtime_checkable
+class PortableModel(Protocol):
+    """A `Model` that other processes can open for themselves."""
+
+    def open_for_workers(self, *, concurrency: int, local: bool) -> Callable[[], Model | None] | None:
+        """Return a picklable function that opens the same model in a worker, or None if no worker can reach it.
+
+        The function returns None in a worker that cannot reach it, or that would reach it as somebody else.
+
+        Args:
+            concurrency: Most concurrent requests of the worker.
+            local: Whether all workers run on this machine.
+        """
         ...
 
 

@@ -20,6 +20,7 @@ from imapeval.llm.middleware.budget import BudgetedModel, CountingModel
 from imapeval.llm.middleware.cache import CachedModel
 from imapeval.llm.middleware.retry import RetryingModel
 from imapeval.llm.protocol import Model
+from imapeval.llm.sharing import DelegatingModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,6 +93,7 @@ def add_middleware(
     ledger: Ledger | None = None,
 ) -> Model:
     """Return a bare model with retries, limits, ledger and cache around it; see `open_model`."""
+    model = DelegatingModel(model)
     if ledger is not None:
         model = BudgetedModel(model, ledger)
     model = RetryingModel(model, rpm=rpm, tpm=tpm, ledger=ledger)

@@ -1,21 +1,27 @@
-"""One model for several processes: workers pass their requests on to the main process, which sends them to the model.
+"""One model for several processes: the main process decides about all requests, and keeps their completions.
 
-So everything that must hold for all of them together is in one place: limits of requests, tokens and cost, the ledger
-and the cache of completions. A worker that dies loses no completion, because the main process receives and keeps it.
+So everything that must hold for all of them together is in one place: limits of requests, tokens and cost, retries, the
+ledger and the cache of completions. Once a request may be sent, the worker that made it sends it if it can, because
+that takes most of the processor time; otherwise the main process does. If a worker dies, at most the requests that
+it has in flight are sent again.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import pickle
 import secrets
 import socket
 from contextlib import closing, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
-from imapeval.errors import ImapEvalError, ServiceError
-from imapeval.llm.protocol import STOPPED, CachingModel, Completion
+from imapeval.errors import ImapEvalError, ProviderError, ServiceError
+from imapeval.llm.middleware import ModelWrapper
+from imapeval.llm.protocol import STOPPED, WORKER_DIED, CachingModel, Completion, PortableModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +42,17 @@ _LENGTH_BYTES = 8
 
 _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
+_Outcome = Completion | Exception
+
+
+class _Reply(Enum):
+    """What the main process answers to a worker's request, other than its outcome."""
+
+    SEND = auto()
+    """Send it to the model, and return the outcome."""
+    YOURS = auto()
+    """Its outcome is the one that the worker has just returned."""
+
 
 def _pack(content: object) -> bytes:
     """Return a message: the length of the pickled content, and the pickled content."""
@@ -55,7 +72,7 @@ async def _receive(reader: asyncio.StreamReader) -> Any:
 
 @dataclass(slots=True)
 class SharedModel:
-    """A `Model` that passes every request on to the process that has the real one. Can be pickled until it is used.
+    """A `Model` that asks the process that has the real one about every request. Can be pickled until it is used.
 
     All requests must be made in one event loop. Connections are kept and used again: one for each request would use up
     the ports of a machine.
@@ -65,12 +82,16 @@ class SharedModel:
         token: Proves to the server that a request comes from one of its workers.
         identity: Identity of the real model.
         concurrency: Most requests that are passed on at the same time.
+        open_model: Opens the real model in this process; None if only the other process can reach it.
     """
 
     address: tuple[str, int]
     token: bytes = field(repr=False)
     identity: str
     concurrency: int
+    open_model: Callable[[], Model | None] | None = field(default=None, repr=False)
+    _model: Model | None = field(default=None, init=False)
+    _has_sent: bool = field(default=False, init=False)
     _places: asyncio.Semaphore | None = field(default=None, init=False)
     _idle: list[_Streams] = field(default_factory=list["_Streams"], init=False)
 
@@ -83,36 +104,52 @@ class SharedModel:
         """
         if self._places is None:
             self._places = asyncio.Semaphore(self.concurrency)
+            self._model = None if self.open_model is None else self.open_model()
         async with self._places:
             try:
-                outcome = await self._exchange(_pack((request, None)))
+                outcome = await self._exchange(request)
             except (OSError, asyncio.IncompleteReadError) as error:
                 raise self._unreachable() from error
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
 
-    async def _exchange(self, message: bytes) -> Any:
+    async def _exchange(self, request: Request) -> Any:
         if self._idle:
             reader, writer = self._idle.pop()
         else:
             reader, writer = await asyncio.open_connection(*self.address)
             writer.write(self.token)
+        own = None
         try:
-            writer.write(message)
-            outcome = await _receive(reader)
+            writer.write(_pack(_Message(request, can_send=self._model is not None)))
+            while (reply := await _receive(reader)) is _Reply.SEND:
+                own = await self._send(request)
+                writer.write(_pack(own))
         except BaseException:
             # Closed, because a reply that still arrives would be taken for that of the next request.
             writer.close()
             raise
         self._idle.append((reader, writer))
+        return own if reply is _Reply.YOURS else reply
+
+    async def _send(self, request: Request) -> _Outcome | None:
+        """Send a request to the model; return None if this process cannot reach it."""
+        if self._model is None:
+            return None
+        outcome = await _find_outcome(self._model, request)
+        if isinstance(outcome, ProviderError) and outcome.kind == "unreachable":
+            if not self._has_sent:  # a machine of a cluster that may not connect to the server
+                self._model = None
+            return None
+        self._has_sent = True
         return outcome
 
     def reject(self, request: Request, completion: Completion) -> None:
         """Report that a completion is unusable; see `CachingModel.reject`."""
         # If the main process is gone, there is no cache left to correct.
         with suppress(OSError), socket.create_connection(self.address) as connection:
-            connection.sendall(self.token + _pack((request, completion)))
+            connection.sendall(self.token + _pack(_Message(request, rejected=completion)))
 
     def close(self) -> None:
         """Close the connections that are not in use."""
@@ -128,8 +165,79 @@ class SharedModel:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """What a worker asks of the main process.
+
+    Attributes:
+        request: The request.
+        can_send: Whether the worker can send it to the model itself.
+        rejected: A completion of the request that is unusable; None to have the request answered.
+    """
+
+    request: Request
+    can_send: bool = False
+    rejected: Completion | None = None
+
+
+class _Worker:
+    """A worker that waits for the outcome of a request, as the main process sees it.
+
+    Attributes:
+        last_outcome: The outcome of the last request that it sent.
+    """
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._is_dead = False
+        self.last_outcome: _Outcome | None = None
+
+    async def send(self) -> _Outcome | None:
+        """Have the worker send its request to the model; return None if it cannot.
+
+        Raises:
+            ProviderError: It died, and may have sent the request.
+        """
+        self.last_outcome = None
+        if self._is_dead:
+            return None
+        try:
+            self._writer.write(_pack(_Reply.SEND))
+            self.last_outcome = await _receive(self._reader)
+        except (OSError, asyncio.IncompleteReadError) as error:
+            self._is_dead = True
+            raise ProviderError("the worker died", kind=WORKER_DIED, maybe_billed=True) from error
+        except BaseException:
+            # Closed, because an outcome that still arrives would be taken for the next request.
+            self._writer.close()
+            raise
+        return self.last_outcome
+
+
+_WORKER: ContextVar[_Worker | None] = ContextVar("imapeval_worker", default=None)
+"""The worker whose request is being answered, if it can send it."""
+
+
+class DelegatingModel(ModelWrapper):
+    """A `Model` whose requests are sent by the worker that made them, if it can.
+
+    It belongs inside of everything else, because that must hold for all workers together.
+    """
+
+    async def complete(self, request: Request) -> Completion:
+        """Have the request sent; see `Model.complete`."""
+        worker = _WORKER.get()
+        outcome = None if worker is None else await worker.send()
+        if isinstance(outcome, Exception):
+            raise outcome
+        return await self._model.complete(request) if outcome is None else outcome
+
+
 class ModelServer:
     """Answers the requests of workers by a model. An asynchronous context manager; answers while it is entered.
+
+    Workers send them to the model themselves if it is a `PortableModel` with a `DelegatingModel` around it.
 
     Only clients that send the token are answered; nothing from other clients is unpickled.
 
@@ -150,7 +258,10 @@ class ModelServer:
         self._connections: set[asyncio.Task[None]] = set()
         self._socket = socket.create_server((host, 0), backlog=_BACKLOG)
         share = -(-model.concurrency // workers)
-        self.client = SharedModel(self._socket.getsockname()[:2], self._token, model.identity, share)
+        opener = None
+        if isinstance(model, PortableModel):
+            opener = model.open_for_workers(concurrency=share, local=ipaddress.ip_address(host).is_loopback)
+        self.client = SharedModel(self._socket.getsockname()[:2], self._token, model.identity, share, opener)
 
     async def __aenter__(self) -> ModelServer:
         self._server = await asyncio.start_server(self._accept, sock=self._socket, backlog=_BACKLOG)
@@ -176,19 +287,27 @@ class ModelServer:
             async with asyncio.timeout(_TOKEN_SECONDS):
                 if not secrets.compare_digest(await reader.readexactly(_TOKEN_BYTES), self._token):
                     return
+            worker = _Worker(reader, writer)
             while True:
-                request, rejected = await _receive(reader)
-                if rejected is None:
-                    writer.write(_pack(await self._complete(request)))
+                message = await _receive(reader)
+                if message.rejected is None:
+                    _WORKER.set(worker if message.can_send else None)
+                    outcome = await self._complete(message.request)
+                    writer.write(_pack(_Reply.YOURS if outcome is worker.last_outcome else outcome))
                     await writer.drain()
                 elif isinstance(self._model, CachingModel):
-                    self._model.reject(request, rejected)
+                    self._model.reject(message.request, message.rejected)
 
-    async def _complete(self, request: Request) -> Completion | Exception:
+    async def _complete(self, request: Request) -> _Outcome:
         if self._is_stopped is not None and self._is_stopped():
             return ServiceError("the run was stopped.", kind=STOPPED)
-        (outcome,) = await asyncio.gather(self._model.complete(request), return_exceptions=True)
-        if isinstance(outcome, Completion | ImapEvalError):
-            return outcome
-        # A bug: raised in the worker, where it affects only one sample, as it would without workers.
-        return RuntimeError(f"{type(outcome).__name__}: {outcome}")
+        return await _find_outcome(self._model, request)
+
+
+async def _find_outcome(model: Model, request: Request) -> _Outcome:
+    """Return the model's completion, or the error that it raised instead, in a form that can be pickled."""
+    (outcome,) = await asyncio.gather(model.complete(request), return_exceptions=True)
+    if isinstance(outcome, Completion | ImapEvalError):
+        return outcome
+    # A bug: raised in the worker, where it affects only one sample, as it would without workers.
+    return RuntimeError(f"{type(outcome).__name__}: {outcome}")

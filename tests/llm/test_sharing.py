@@ -3,6 +3,7 @@
 import asyncio
 import pickle
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -14,8 +15,11 @@ from imapeval.errors import (
     ProviderError,
     ServiceError,
 )
+from imapeval.llm.middleware.budget import Ledger
+from imapeval.llm.prices import Price
 from imapeval.llm.protocol import Completion, Message, Request, Token, Usage
 from imapeval.llm.providers.scripted import ScriptedModel
+from imapeval.llm.registry import add_middleware
 from imapeval.llm.sharing import STOPPED, ModelServer, SharedModel
 
 REQUEST = Request((Message("user", "x" * 1_000_000),), schema={"type": "object"}, logprobs=2)
@@ -45,6 +49,18 @@ async def send(address, content: bytes) -> bytes:
         writer.close()
 
 
+class Portable(ScriptedModel):
+    """A model that workers open by a function."""
+
+    def __init__(self, replies, opener):
+        super().__init__(replies, identity="kept", concurrency=3)
+        self.opener = opener
+
+    def open_for_workers(self, *, concurrency, local):
+        self.opened = (concurrency, local)
+        return self.opener
+
+
 def sent_by_a_worker(client: SharedModel) -> SharedModel:
     return pickle.loads(pickle.dumps(client))
 
@@ -57,6 +73,71 @@ async def test_a_request_and_its_completion_pass_unchanged():
         client.close()
     assert model.requests == [REQUEST]
     assert (client.identity, client.concurrency) == ("kept", 2)
+
+
+async def test_a_worker_sends_its_requests_itself_once_it_may():
+    mine = ScriptedModel([ProviderError("slow down", kind="rate-limit"), COMPLETION, COMPLETION])
+    model = Portable([], lambda: mine)
+    async with ModelServer(add_middleware(model), host="127.0.0.1", workers=2) as server:
+        assert await server.client.complete(REQUEST) == COMPLETION
+        assert await server.client.complete(replace(REQUEST, seed=1)) == COMPLETION
+    assert (model.requests, mine.requests) == ([], [REQUEST, REQUEST, replace(REQUEST, seed=1)])
+    assert model.opened == (2, True)
+
+
+@pytest.mark.parametrize(
+    "error", [ProviderError("cut", kind="truncated", raw="{", tokens=(5, 7)), ServiceError("no", kind="auth")]
+)
+async def test_an_error_that_a_worker_meets_passes_through_the_main_process(error: ImapEvalError):
+    ledger = Ledger()
+    model = add_middleware(Portable([], lambda: ScriptedModel([error])), ledger=ledger)
+    async with ModelServer(model, host="127.0.0.1", workers=1) as server:
+        with pytest.raises(type(error)) as raised:
+            await server.client.complete(REQUEST)
+    assert vars(raised.value) == vars(error)
+    assert ledger.report()["failed"] == isinstance(error, ProviderError)
+
+
+async def test_a_fault_of_the_program_in_a_worker_is_no_completion():
+    model = add_middleware(Portable([], lambda: ScriptedModel(lambda request: 1 // 0)))
+    async with ModelServer(model, host="127.0.0.1", workers=1) as server:
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            await server.client.complete(REQUEST)
+
+
+@pytest.mark.parametrize(
+    "opener",
+    [None, lambda: None, lambda: ScriptedModel([ProviderError("no route", kind="unreachable")])],
+)
+async def test_the_main_process_sends_what_a_worker_cannot(opener):
+    model = Portable([COMPLETION] * 2, opener)
+    async with ModelServer(add_middleware(model), host="127.0.0.1", workers=1) as server:
+        for seed in (1, 2):
+            assert await server.client.complete(replace(REQUEST, seed=seed)) == COMPLETION
+    assert len(model.requests) == 2
+
+
+async def test_the_main_process_sends_again_what_a_dead_worker_was_sending(tmp_path: Path):
+    sending, ledger = asyncio.Event(), Ledger(price=Price(1.0, 1.0))
+
+    class Hanging(ScriptedModel):
+        async def complete(self, request):
+            sending.set()
+            await asyncio.sleep(60)
+            raise AssertionError
+
+    model = Portable([COMPLETION], lambda: Hanging([]))
+    chain = add_middleware(model, cache=tmp_path / "cache.sqlite", ledger=ledger)
+    async with ModelServer(chain, host="127.0.0.1", workers=1) as server:
+        work = asyncio.ensure_future(server.client.complete(REQUEST))
+        await sending.wait()
+        work.cancel()  # closes the connection, as death does
+        other = sent_by_a_worker(replace(server.client, open_model=None))
+        assert (await other.complete(REQUEST)).text == COMPLETION.text
+        other.close()
+    assert model.requests == [REQUEST]
+    assert ledger.report()["calls"] - ledger.report()["cached"] == 1
+    assert ledger.report()["uncertain_usd"] > 0
 
 
 async def test_requests_one_after_the_other_take_one_connection(monkeypatch: pytest.MonkeyPatch):

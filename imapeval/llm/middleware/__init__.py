@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from imapeval.llm.protocol import PortableModel
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from imapeval.llm.protocol import Model
 
 
@@ -32,3 +36,9 @@ class ModelWrapper:
         """Send no further request; those in flight are finished. Call it in the event loop of the requests."""
         if isinstance(self._model, ModelWrapper):
             self._model.stop()
+
+    def open_for_workers(self, *, concurrency: int, local: bool) -> Callable[[], Model | None] | None:
+        """Return how workers open the wrapped model; see `PortableModel`."""
+        if isinstance(self._model, PortableModel):
+            return self._model.open_for_workers(concurrency=concurrency, local=local)
+        return None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from imapeval.errors import ProviderError, ServiceError
 from imapeval.llm.middleware import ModelWrapper
 from imapeval.llm.middleware.limits import AdaptiveConcurrencyLimiter, RequestRateLimiter
-from imapeval.llm.protocol import STOPPED, Usage
+from imapeval.llm.protocol import STOPPED, WORKER_DIED, Usage
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _OUTAGE_KINDS = frozenset({"unreachable", "server", "timeout", "unreadable-reply"})
 """Failures that a server which is down would also cause."""
 
-_TRANSIENT_KINDS = _OUTAGE_KINDS | {"rate-limit"}
+_TRANSIENT_KINDS = _OUTAGE_KINDS | {"rate-limit", WORKER_DIED}
 """Failures that may pass; all others are caused by the request itself."""
 
 _OVERLOAD_KINDS = frozenset({"rate-limit", "timeout"})
@@ -289,7 +289,7 @@ class CircuitBreaker:
         except ProviderError as error:
             if _may_be_outage(error):
                 self._note_failure(error, request, outage)
-            elif error.kind != "unsupported":  # some models raise it without contacting their server
+            elif error.kind not in ("unsupported", WORKER_DIED):  # some models raise the former without a request
                 self._note_answer()
             raise
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import math
 import os
@@ -11,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -19,7 +21,7 @@ from imapeval.llm.providers import chat_format, echo_logprobs
 from imapeval.redaction import hide_secrets, register_secret, register_url_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator, Callable, Mapping
 
     import httpx2
     import openai
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from imapeval.llm.providers.connection import ClientPool
 
 OPENAI_URL = "https://api.openai.com/v1"
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+"""Hosts that mean another machine on each machine."""
 
 _CONCURRENCY = 64
 
@@ -70,6 +75,7 @@ class OpenAIModel:
         self._name = name
         self._timeout = timeout
         self.concurrency = concurrency or _CONCURRENCY
+        self._base_url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
         self._address = _find_address(base_url)
         self._is_openai = self._address.url == OPENAI_URL
         self._key = _read_key()
@@ -90,6 +96,12 @@ class OpenAIModel:
     def identity(self) -> str:
         """See `model_identity`."""
         return self._identity
+
+    def open_for_workers(self, *, concurrency: int, local: bool) -> Callable[[], OpenAIModel | None] | None:
+        """See `PortableModel`: workers must have the same key, which is not passed on to them."""
+        if not local and urlsplit(self._address.url).hostname in _LOOPBACK:
+            return None
+        return partial(_open_equal, self._name, self._base_url, self._timeout, concurrency, _account_digest())
 
     def request_body(self, request: Request) -> dict[str, Any]:
         """Return the body that is sent for a request, ready for JSON."""
@@ -236,6 +248,19 @@ def model_identity(name: str, *, base_url: str | None = None) -> str:
         # It is part of every signature.
         raise UsageError("the name of the model contains the key. Write --llm openai:NAME, without the key.")
     return f"openai:{name}" + ("" if url == OPENAI_URL else f"@{url}")
+
+
+def _open_equal(name: str, base_url: str, timeout: float, concurrency: int, account: bytes) -> OpenAIModel | None:
+    """Return the model, or None if this process would send its requests on another account."""
+    if _account_digest() != account:
+        return None
+    return OpenAIModel(name, base_url=base_url, timeout=timeout, concurrency=concurrency)
+
+
+def _account_digest() -> bytes:
+    """Return a digest of what the environment says of the account, from which it cannot be found out."""
+    values = (os.environ.get(f"OPENAI_{name}", "").strip() for name in ("API_KEY", "ORG_ID", "PROJECT_ID"))
+    return hashlib.sha256("\n".join(values).encode("utf-8", "surrogateescape")).digest()
 
 
 _closers: dict[ClientPool, AsyncGenerator[None, None]] = {}
