@@ -73,6 +73,15 @@ _ARROW = re.compile(
     re.MULTILINE,
 )
 
+# The result of a test: in brackets, as "+ve", or bare at the end of an item ("rash +"), where a single one that does not
+# stand directly behind a Chinese name may be a dash. Not the charge of an ion (K+), nor a grade (++).
+_RESULT = re.compile(
+    r"(?<=\w)(?:\s?[(（]\s?(?:(?P<plus>[+＋])|[-－–−])\s?[)）](?!-)|[ :：]{1,2}(?:(?P<positive>[+＋])|[-－−])ve\b"
+    rf"|(?:(?P<bare>:?[ \t])|(?<=[{HAN}])[:：]?)(?:(?P<last>[+＋])|[-－–−])(?=[ \t]*(?:[,，、;；。.|]|$)))",
+    re.MULTILINE,
+)
+
+_LINE = re.compile(r"[^\n]+")
 _LINE_END = re.compile("\r\n?")
 _REDACTION = re.compile(r"(?<![^\S\n])[^\S\n]*+\(\s*attachments? removed\b[^()\n]{0,60}\)", re.IGNORECASE)
 
@@ -142,7 +151,7 @@ class PlainText:
 
     Markdown emphasis, headings, links and rules, HTML tags and entities, invisible characters and notes of removed
     attachments are removed; a text in capitals is lower-cased, unusual forms of letters become ordinary ones, and
-    arrows words ("high", "low").
+    arrows ("high", "low") and signs of results ("positive", "negative") words.
 
     Attributes:
         text: The plain text.
@@ -153,7 +162,7 @@ class PlainText:
 
     def __init__(self, text: str) -> None:
         self._layers = [EditedText(text, ((found.start(), found.end(), "") for found in INVISIBLE.finditer(text)))]
-        for find in (_find_line_ends, _find_html, _find_markdown, _find_redactions, _find_arrows):
+        for find in (_find_line_ends, _find_html, _find_markdown, _find_redactions, _find_arrows, _find_results):
             self._layers.append(EditedText(self._layers[-1].text, find(self._layers[-1].text)))
         plain = fold_confusables(self._layers[-1].text)
         if not (plain.isascii() or has_chinese(plain)):
@@ -217,13 +226,27 @@ def _find_arrows(text: str) -> Iterator[tuple[int, int, str]]:
         yield found.start(), found.end(), level
 
 
-def spell_arrows(text: str) -> str:
-    """Return a text with words in place of arrows that say what is high or low.
+def _find_results(text: str) -> Iterator[tuple[int, int, str]]:
+    words = ("阳性", "阴性") if has_chinese(text) else (" positive", " negative")
+    for line in _LINE.finditer(text):
+        found = list(_RESULT.finditer(text, *line.span()))
+        dash = sum(result["bare"] is not None for result in found) == 1
+        for result in found:
+            if not (dash and result["bare"] is not None):
+                positive = result["plus"] or result["positive"] or result["last"]
+                space = " " if words[0][0] == " " and text[result.end() : result.end() + 1].isalnum() else ""
+                yield result.start(), result.end(), words[not positive] + space
 
-    >>> spell_arrows("TSH ↑, ↓ T4"), spell_arrows("血钙↑")
-    ('TSH high, low T4', '血钙升高')
+
+def spell_signs(text: str) -> str:
+    """Return a text with words in place of arrows that say what is high or low, and of the signs of results.
+
+    >>> spell_signs("TSH ↑, ↓ T4"), spell_signs("血钙↑"), spell_signs("压痛（-）"), spell_signs("fever -, rash +")
+    ('TSH high, low T4', '血钙升高', '压痛阴性', 'fever negative, rash positive')
     """
-    return EditedText(text, _find_arrows(text)).text if _ARROW.search(text) else text
+    for find in (_find_arrows, _find_results):
+        text = EditedText(text, find(text)).text
+    return text
 
 
 def _find_redactions(text: str) -> Iterator[tuple[int, int, str]]:

@@ -27,7 +27,7 @@ _CONDITION = (
     r"(?:only |especially |particularly |and |but )?(?:if|when|whenever|unless|until|provided(?: that)?|in case(?: of)?|as long as"
     r"|once(?! (?:an?|per|every|each|daily|weekly|monthly|yearly|only|more|again|or)\b)|while|should (?:the|it|you|he|she|they|there)\b)\b"
 )
-_CONDITION_ZH = r"(?:如果|如(?=[果有无需不出症疼痛发])|若是?|假如|倘若|要是|一旦|万一|除非|直到|只要|只有)"
+_CONDITION_ZH = r"(?:如果|如(?=[果有无需不出症疼痛发])|若是?|假如|倘若|要是|一旦|万一|除非|直到|只要|只有|(?:即[使便]|就算|哪怕)(?=[^，,也都仍]*[不没无未]))"
 _IN_BRACKETS = re.compile(
     rf"(?<!\s)\s*[(（](?P<inside>{_CONDITION}[^()（）]*|{_CONDITION_ZH}[^()（）]*|[^()（）]*(?:时|的话|情况下|者|后|前|期间))[)）]\s*$",
     re.IGNORECASE,
@@ -69,6 +69,14 @@ _IF_UNTREATED = re.compile(
     rf"|unless (?:it is |they are )?treated|(?:{_CONDITION_ZH})?{_WITHOUT_ZH}(?:的?话|时)?",
     re.IGNORECASE,
 )
+# A negation before 就, 才 or 也 and a word of advice is a condition: 没有症状就不用吃药, 不喝酒也会得; not 不能吃也不能喝,
+# which denies both, nor 不吃药也能好, which says that none is needed.
+_ADVISES = r"[不别勿可能会要应该需必得用]|无[需须]|没有?必要"
+_NEGATIVE_BEFORE = re.compile(
+    rf"^(?!{_WITHOUT_ZH})(?P<zh>(?:没有?|[无未]|不(?![宜要能应可必需该会用管论仅但只光]))[^不没无未勿别，,。；]{{1,10}}?)"
+    rf"(?:[就才](?={_ADVISES}|是)|也(?!不[^宜要能应可必需会用])(?!(?:可以|[能会可])(?:自[行己然]?)?[好愈痊恢消缓])(?={_ADVISES}))"
+    r"|^(?P<even>(?:即[使便]|就算|哪怕)[^，,。；]{0,10}[不没无未][^，,。；]{1,10}?)(?:也|都|仍)"
+)
 _RECOVERS = re.compile(
     r"\b(?:resolv|heal|clear|go(?:es)? away|disappear|recover|improv|better|settle|subside|cure|manag|control|surviv|pass)",
     re.IGNORECASE,
@@ -89,7 +97,7 @@ _AS_NEEDED = re.compile(
 _LATIN_WORDS = re.compile(r"[a-z0-9]+")
 _CHINESE_RUNS = re.compile(f"[{HAN}]+")
 _PUNCTUATION = re.compile(r"[,，、;；。:：!！?？()（）]")
-_FUNCTION_WORDS = frozenset(
+FUNCTION_WORDS = frozenset(
     re.findall(
         r"\w+",
         "a an the of to for in on at by with and or as is are be been being was were it its this that these those there "
@@ -103,7 +111,7 @@ _FUNCTION_WORDS = frozenset(
         "strictly very highly extremely quite really rather fairly almost all any most many some several",
     )
 )
-_FUNCTION_CHARACTERS = frozenset("的了是有在和与或及吗要需用应该可以能会请也都就还做喝吃饮服必须")
+FUNCTION_CHARACTERS = frozenset("的了是有在和与或及吗要需用应该可以能会请也都就还做喝吃饮服必须")
 
 
 # "Not only A but also B" states A and B. "Not just a cold" and 不仅是感冒 are more than a cold.
@@ -266,7 +274,7 @@ def split_condition(value: str) -> tuple[str, str]:
     >>> split_condition("萘普生（肾功能正常时）")
     ('萘普生', '肾功能正常时')
     """
-    for pattern in (_IN_BRACKETS, _BEHIND, _BEFORE, _UNTREATED):
+    for pattern in (_IN_BRACKETS, _BEHIND, _BEFORE, _UNTREATED, _NEGATIVE_BEFORE):
         found = pattern.search(value)
         if found is None or (pattern is _UNTREATED and _RECOVERS.search(value)):
             continue
@@ -380,7 +388,7 @@ def _find_words(text: str) -> tuple[list[str], list[str]]:
     chinese: list[str] = []
     for part in _PUNCTUATION.split(strip_yes_no(text)):
         norm = normalise(part)
-        latin += [word for word in _LATIN_WORDS.findall(norm) if word not in _FUNCTION_WORDS]
-        runs = ("".join(c for c in run if c not in _FUNCTION_CHARACTERS) for run in _CHINESE_RUNS.findall(norm))
+        latin += [word for word in _LATIN_WORDS.findall(norm) if word not in FUNCTION_WORDS]
+        runs = ("".join(c for c in run if c not in FUNCTION_CHARACTERS) for run in _CHINESE_RUNS.findall(norm))
         chinese += filter(None, runs)
     return latin, chinese

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from imapeval.text.language import has_chinese
-from imapeval.text.markup import spell_arrows
+from imapeval.text.markup import spell_signs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -250,8 +249,6 @@ _PATTERN = re.compile(
 )
 
 
-# The result of a test; grades such as (++) stay.
-_SIGN = re.compile(r"(?<=\w)\s?[(（]\s?(?:(?P<positive>[+＋])|[-－–−])\s?[)）](?!-)")
 # What two negations demand: 非手术不可, 不打胰岛素不行, 不能不补叶酸.
 _DEMAND = re.compile(
     "(?:非(?!处方|典型|布|甾)(?=[^，。；、不非]+不可$)|(?<!不)不(?![饱洁明锈])(?=[^，。；、不非]+(?:不可以|不行)$))"
@@ -269,7 +266,5 @@ def unify_synonyms(text: str) -> str:
     'AC joint'
     """
     # Ignoring case, i is equal to ı and İ, and s to ſ: such a word is found but is not in the table.
-    unified = _PATTERN.sub(lambda found: _KEPT.get(found[0].lower(), found[0]), " ".join(spell_arrows(text).split()))
-    positive, negative = ("阳性", "阴性") if has_chinese(text) else (" positive ", " negative ")
-    unified = _SIGN.sub(lambda found: positive if found["positive"] else negative, unified)
+    unified = _PATTERN.sub(lambda found: _KEPT.get(found[0].lower(), found[0]), " ".join(spell_signs(text).split()))
     return _DEMAND.sub(lambda found: f"必须{found['done'] or ''}", _NO_FINDING.sub("正常", unified))

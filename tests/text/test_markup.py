@@ -41,6 +41,11 @@ SAME = {
     "50 \u039cG OF \u0392-carotene at 38 ℃ and 50 ºF": "50 \u039cG OF \u0392-carotene at 38 ℃ and 50 ºF",
     # Arrows for high and low, but not those from one thing to the next.
     "↓ ferritin, ↑TIBC, Ca ↓, 血钙↑↑": "low ferritin, high TIBC, Ca low, 血钙升高",
+    "HIV (-), HBV (+), HCV: -ve": "HIV negative, HBV positive, HCV negative",
+    "Fever -, cough -, rash +\nICE -": "Fever negative, cough negative, rash positive\nICE -",
+    "尿蛋白（－），压痛-，血糖：+": "尿蛋白阴性，压痛阴性，血糖阳性",
+    "K+, Na+; 尿蛋白(++)": "K+, Na+; 尿蛋白(++)",
+    "休息 -": "休息 -",
     "5 mg → 10 mg": "5 mg → 10 mg",
     "Rest\n↓\nIce, 清洗↓消毒 ⬇️": "Rest\n\nIce, 清洗↓消毒 ⬇",
     # A text in capitals.

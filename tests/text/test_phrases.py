@@ -137,3 +137,23 @@ def test_any_text_is_a_phrase(text):
     core, condition = split_condition(text)
     assert (phrase.core, phrase.condition) == (core, condition)
     assert condition in text
+
+
+@pytest.mark.parametrize(
+    ("phrase", "core", "condition", "denies"),
+    [
+        ("没有症状就不用吃药", "不用吃药", "没有症状", True),
+        ("没有症状也要吃药", "要吃药", "没有症状", False),
+        ("没有症状也不用吃药", "不用吃药", "没有症状", True),
+        ("即使医生不同意也可以吃", "可以吃", "即使医生不同意", False),
+        ("没必要就别用", "别用", "没必要", True),
+        ("没有发热才能上学", "能上学", "没有发热", False),
+        ("阴性3年后复查", "阴性3年后复查", "", False),
+        ("不能吃也不能喝", "不能吃也不能喝", "", True),
+        ("不咳嗽也不发热", "不咳嗽也不发热", "", True),
+        ("不吃药也能好", "不吃药也能好", "", True),
+    ],
+)
+def test_a_negation_before_the_advice_is_its_condition(phrase, core, condition, denies):
+    parsed = parse_phrase(phrase)
+    assert (parsed.core, parsed.condition, parsed.stance.denies) == (core, condition, denies)

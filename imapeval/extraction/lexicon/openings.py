@@ -58,6 +58,11 @@ _ALSO_DENIED = re.compile(f"[也又还][{NEGATING_CHARACTERS}]")
 _HARMFUL = re.compile("[抽吸]烟|[喝饮]酒|熬夜|久[坐站]|过?劳累?|暴饮暴食|受凉|生气")
 
 
+def names_food_or_drug(text: str) -> bool:
+    """Return whether a Chinese name ends like that of a food or drug: 浓茶, 氯吡格雷片."""
+    return _FOOD_OR_DRUG.search(text) is not None
+
+
 def begins_anew(item: Item, words: str, lang: Lang, *, past_or: bool) -> bool:
     """Return whether an item is a statement of its own, not what the negation `words` of its list denies.
 
@@ -70,7 +75,7 @@ def begins_anew(item: Item, words: str, lang: Lang, *, past_or: bool) -> bool:
         # A comma ends a Chinese clause; a prohibition reaches past it only to food, drugs, bad habits: 忌酒，辛辣食物.
         takes_names = _TAKES_NAMES.search(words) or strip_final_verb(words) != words
         is_name = is_bare_name(text) and not (_FASTING.search(words) and _EATS.match(text))
-        goes_on = (takes_names and is_name and _FOOD_OR_DRUG.search(text)) or _HARMFUL.fullmatch(text)
+        goes_on = (takes_names and is_name and names_food_or_drug(text)) or _HARMFUL.fullmatch(text)
         return item.comma and not item.example and not goes_on
     if _FINITE_VERB.match(text) or (item.comma and _CIRCUMSTANCE.match(text)):
         return True

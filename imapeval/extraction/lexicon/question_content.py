@@ -34,6 +34,13 @@ MAX_QUESTION_CHARACTERS = 5000
 _RESTATED_SHARE = 0.5
 """A statement answers a yes-no question if it has at least this share of its content words."""
 
+# What a statement says of things that it need not name: a verdict, or what to do with them.
+_VERDICT = re.compile(
+    r"^(?:begin|continue|get|give|keep|start|take|try|use)\b"
+    r"|\b(?:advised|allowed|fine|indicated|necessary|needed|ok(?:ay)?|permitted|possible|recommended|required|safe)\b"
+    r"|可以|能|安全|必须|需要|应该?",
+    re.IGNORECASE,
+)
 # The start of a statement such as "is it contagious", but not of advice such as "do exercises".
 _REPEATED_QUESTION = re.compile(
     r"^(?:(?:so|well|and|but|then)\b[, ]*)?(?:is|are|can|could|should|do|does|may|will|would|has|have)"
@@ -151,7 +158,7 @@ class QuestionContent:
         return Piece(statement, *found.span("no" if found["no"] else "yes"))
 
     def _repeats(self, piece: Piece, answer: str) -> bool:
-        """Return whether a statement has only words of the question, and no answer, negation or amount."""
+        """Return whether a statement has only words of the question, and no answer, verdict, negation or amount."""
         phrase = parse_phrase(piece.text)
         # Tokens are pairs of Chinese characters.
         known = piece.text in self._question if len(piece.text) < 2 else phrase.tokens <= self._tokens
@@ -165,10 +172,12 @@ class QuestionContent:
             return False
         if normalise(piece.text) in self._statements or _REPEATED_QUESTION.search(piece.text):
             return True
-        if phrase.stance.denies or phrase.amounts.items:
+        if phrase.stance.denies or phrase.stance.negated or phrase.amounts.items:
             return False
         if _HEADING_END.match(answer, piece.end):
             return True
+        if any(verdict.lower() not in self._question.lower() for verdict in _VERDICT.findall(piece.text)):
+            return False
         # 孕妇吃螃蟹，容易流产 states only the second half; what the piece lost at its start may be 可以.
         is_topic = self._lang == "zh" and _TOPIC_END.match(answer, piece.end)
         if is_topic and not mentions_assent(answer[max(0, piece.start - 4) : piece.end]):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from imapeval.extraction.lexicon.coordination import find_predicate, is_bare_name
 from imapeval.extraction.lexicon.headings import find_listing_verb
 from imapeval.extraction.lexicon.items import is_remedy, prepend_governor
-from imapeval.extraction.lexicon.openings import begins_anew
+from imapeval.extraction.lexicon.openings import begins_anew, names_food_or_drug
 from imapeval.text.negation.governors import (
     denies_being,
     find_denied_verb,
@@ -181,7 +181,8 @@ class _Scope:
         `denied` says whether the item before it is denied as well, or whether there is none.
         """
         text = item.piece.text
-        single = item.enumerated and not denied
+        # 戒烟 is a word, and 戒烟、肺康复 a list of two things to do.
+        single = (item.enumerated and not denied) or (lang == "zh" and "戒" in text[-2:-1])
         if not governor:
             # "Gout is not contagious or hereditary": subject and verb apply to both.
             listing = find_listing_verb(text, lang)
@@ -197,8 +198,6 @@ class _Scope:
         # "No imaging is needed, and most people improve": a complete clause governs nothing beyond it.
         own = is_clause(text[len(governor) :], lang) or _POSSIBLE.search(text, len(governor)) is not None
         rejecting = item.rejected or governor.lower() == "not"
-        # 戒烟 is a word, and 戒烟、肺康复 a list of two things to do.
-        single = single or (governor.endswith("戒") and len(text) == len(governor) + 1)
         return cls(
             "" if own and not item.introduced else governor,
             introduced=item.introduced,
@@ -307,7 +306,12 @@ def _apply_governor_to_list(group: list[Item], lang: Lang) -> list[Piece]:
 
 
 def _add_verb(words: str, first: str, text: str) -> str:
-    """Return the words that deny a list, for a noun with the verb of the first item: "affect pressure or the kidneys"."""
+    """Return the words that deny a list, with the verb of its first item where that belongs to the next as well.
+
+    A noun gets the verb of "do not affect pressure or the kidneys"; 高空作业 does not get that of 禁止饮酒, a word.
+    """
+    if len(first) == len(words) + 1 and not names_food_or_drug(text):
+        return strip_final_verb(words)
     verb = _VERB.match(first.removeprefix(words)) if first.startswith(words) else None
     return f"{words} {verb[1]}" if verb and _AUXILIARY.search(words) and _DETERMINED.match(text) else words
 

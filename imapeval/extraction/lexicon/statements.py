@@ -17,6 +17,7 @@ from imapeval.extraction.lexicon.cues import is_courtesy
 from imapeval.extraction.lexicon.frames import drop_disclaimers, is_frame, is_setting, names_case
 from imapeval.extraction.lexicon.headings import GovernedSentence, find_heading_before_colon, govern_sentences
 from imapeval.extraction.lexicon.items import split_into_items
+from imapeval.extraction.lexicon.main_clauses import split_main_clause
 from imapeval.extraction.lexicon.scope import apply_governors, is_clause
 from imapeval.extraction.lexicon.tables import read_table, split_tables
 from imapeval.text.language import HAN, has_chinese
@@ -69,17 +70,6 @@ _TAIL: Mapping[Lang, re.Pattern[str]] = {
         r"(?:等等|等(?:项目|措施|方法|方式|药物|症状|检查|治疗|指标|情况|问题|因素|疾病|食物|手段)?|的话?|即可|为主|为宜)$"
     ),
 }
-# The start of the main clause after a condition without a comma.
-_MAIN_CLAUSE_START = re.compile(
-    r"(?<=\w)\s+(?:(?:then|please)\s+)+|(?<!\byou)(?<!\bto)(?<!\bnot)(?<!\band)(?<!\bor)(?<=\w)\s+(?=(?:see|call|consult|contact|visit|seek|stop)\s)"
-    rf"|(?<=[{HAN}])则",
-    re.IGNORECASE,
-)
-# 只有培养阳性才需要抗生素 is a condition and a statement.
-_WITH_MAIN_CLAUSE = re.compile(
-    "(?:只有[^才]+才|[^才就]+(?:(?<!小)时|后)才|[^就]+就)(?=[能会需要可应考用做是该得去必立])"
-)
-_ONLY_WHEN = re.compile("[^才就，]{2,}(?:(?<!小)时|情况下|的话)才(?=[能会需要可应考用])")
 _FINITE = r"(?:is|are|was|were|has|can(?:not)?|could|may|might|will|would|should|must)"
 _VERB = re.compile(rf"{_FINITE}\s(?!(?:i|we|you|he|she|it|they|this|that|there)\b)", re.IGNORECASE)
 _SUBJECT = re.compile(
@@ -152,7 +142,7 @@ def _read_sentence(governed: GovernedSentence, text: str, lang: Lang) -> Iterato
         if in_place and text.startswith((":", "："), piece.end) and names_case(piece.text, lang):
             case, unused = piece.text, piece
             continue
-        stated, main = _split_main_clause(piece.text)
+        stated, main = split_main_clause(piece.text, comma=text.startswith(",", piece.end))
         if main or is_condition(piece.text) or (in_place and is_setting(piece, text)):
             condition = _join_conditions(condition, _CONJUNCTION.sub("", stated))
             if not main:
@@ -176,12 +166,6 @@ def _read_sentence(governed: GovernedSentence, text: str, lang: Lang) -> Iterato
     if condition and statements:
         # "See a doctor, if it lasts": the condition comes last.
         statements[-1] = _append_condition(statements[-1], condition)
-    elif condition and (main := _MAIN_CLAUSE_START.search(condition)):
-        # "If it lasts see a doctor" has no comma.
-        statement = replace(governed.sentence, text=condition[main.end() :])
-        stripped = _strip_lead_and_tail(statement, lang)
-        if stripped is not None and not is_courtesy(stripped.text, lang=lang):
-            statements.append(_append_condition(stripped, condition[: main.start()].strip()))
     yield from statements
 
 
@@ -207,14 +191,6 @@ def _complete_subjects(pieces: Iterable[Piece], text: str) -> Iterator[Piece]:
             subject = piece.text if is_name and not find_governor(piece.text) else ""
         opens = text.startswith((":", "："), piece.end)
         yield piece
-
-
-def _split_main_clause(text: str) -> tuple[str, str]:
-    """Return a Chinese condition and the statement behind it, "" if there is none."""
-    both = _WITH_MAIN_CLAUSE.match(text) if is_condition(text) else _ONLY_WHEN.match(text)
-    if find_governor(text):
-        both = None
-    return (both[0][:-1], text[both.end() :]) if both else (text, "")
 
 
 def _join_clauses(items: list[Item], text: str, lang: Lang) -> list[Item]:

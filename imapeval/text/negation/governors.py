@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
     from imapeval.types import Lang
 
+# Not 特别, 禁忌症, 至少 or 不戒; advice that may also follow a subject: 孕妇避免饮酒.
+_CHINESE_PROHIBITION = (
+    rf"避免(?!{CHINESE_HAZARD}(?:发生)?的{CHINESE_REMEDY})|禁食(?=.)|禁止|禁用于?|严禁|(?<!禁)忌(?!讳)|勿|远离"
+    r"|停(?:[用服]|止)(?![^、，,]{0,8}[后前时])|(?<!警)戒(?!断)"
+    r"|(?<![特区差鉴类级分性个辨识告离派各送])别(?![的人嘌忘名处称])|(?<![至多不减缺])少(?=[吃喝食饮用])"
+)
 _UNSUITABLE = "(?:contraindicated|forbidden|prohibited|unnecessary|unsafe|banned|off limits|to be avoided|discouraged)"
 _GOVERNOR = re.compile(
     r"^(?!(?:not|no) (?:only|just|merely|simply|doubt|later|more|less)\b)(?:(?:(?:the )?patients?|you|he|she|they|we|one)\s+)?(?:(?:should|must|may|can|could|would|will|please|also|definitely|strictly|better)\s+)*"
@@ -23,7 +29,7 @@ _GOVERNOR = re.compile(
     r"|avoid(?:ing)?(?: (?:taking|using|eating|drinking|doing))?|refrain from(?: \w+ing)?|abstain from|stop(?:ping)?(?: (?:taking|using|eating|drinking))?"
     r"|quit(?:ting)?|discontinue|limit(?:ing)?|(?:keep|stay) away from|den(?:y|ies|ied)|there(?: (?:is|are|was|were)|['’]s) no(?! need to\b)|(?:try|tries|tried|be careful|be sure|make sure|remember|take care|(?:it['’]s|it is) (?:best|better|important)) not to(?: (?:take|use|eat|drink|give|do|have|apply|start|smoke|touch|get|skip|miss))?|(?:take|use|eat|drink|has|have|had|is|are|reports?|reported|shows?|showed|reveals?|revealed) (?:no|neither)|negative for|contraindicated (?:in|for|with|during)|no need for|(?:there(?: is|['’]s) )?no need to(?: \w+)?|nothing(?: else| more)? to|no|neither|nor|without)(?=\s|$)"
     "|^(?:[^,，。；;、]{0,14}?(?:时间?内|期间|[天日周月年时]内|前|后|间))?[也还切既]?(?:建议|一定|千万|绝对|尽量|严格|注意|务必|必须|最好|请|应[当该]?|需要?|要)?"
-    rf"(?:避免(?!{CHINESE_HAZARD}(?:发生)?的{CHINESE_REMEDY})|禁食(?=.)|不要|不能|不可以?|不宜|不得|不应|不必|不用|不需要?|不(?=[吃喝饮抽吸做用服与])|无需|无须|禁止|禁用于?|严禁|否认|忌|勿|没有?必要|没有|无(?![论法创菌痛症力]|痰咳|脑儿|效者)|远离|停用|停止|停服|戒|别(?![的人嘌忘])|少(?=[吃喝食饮用]))"
+    rf"(?:{_CHINESE_PROHIBITION}|不要|不能|不可以?|不宜|不得|不应|不必|不用|不需要?|不(?=[吃喝饮抽吸做用服与])|无需|无须|否认|没有?必要|没有|无(?![论法创菌痛症力]|痰咳|脑儿|效者))"
     r"(?:(?:同时|自行|随意|擅自)(?=[食饮服使吃喝用]))?(?:食用|饮用|服用|进食|使用|接触|进行|再|做|吃|喝|食|饮|用(?!力)|有)?",
     re.IGNORECASE,
 )
@@ -53,7 +59,7 @@ _DENIED_VERB = re.compile(
     r"|^[^,，、；;：:()（）]{0,16}?(?:(?:并|也)?不(?:是|会|能|可以?|要|宜|应|必|用|属于|建议|推荐|主张|提倡|考虑|伴有?|需要?)|并非|没有?必要|没有|无需"
     r"|否认|排除了|已(?:经)?排除|未(?:见|发现|出现|闻及|触及|提示)(?:明显)?(?!异常|好转|缓解|改善|减轻)"
     r"|(?<![有毫])无(?![论法创菌痛症力效害关缘机线名色盐脂华精食光苔缓好改]|痰咳|脑儿|糖(?!尿)|(?:明显)?(?:诱因|原因)|外伤后)(?:明显)?"
-    r"|(?:[应需]要?|必须|注意|尽量)(?:尽量|严格)?(?:避免|忌|禁食|禁用|停用|远离))"
+    rf"|(?<![可以能来而从免止不没无未])(?:{_CHINESE_PROHIBITION}))"
     r"(?:引起|导致|造成|增加|影响|采用|使用|服用|食用|饮用|进食|接触|进行|做|吃|喝)?(?=.)",
     re.IGNORECASE,
 )

@@ -33,6 +33,10 @@ CHINESE_ADVICE_AGAINST = r"不需要?|不建议|不推荐|不宜|不可以?|不�
 """Words of denials, and of advice against something or for less of it, that do not name it; the English ones separated
 by spaces, the Chinese ones as alternatives of a pattern."""
 
+# Who a Chinese statement is about, and verbs that are denied themselves: 不吸烟者, but not 不影响携带者.
+_PEOPLE = r"(?:(?<!患)者|的(?:患者|病人|人|女性|男性|孕妇|儿童|孩子|成人|老人))"
+_DENIES_VERB = r"(?!建议|推荐|主张|提倡|允许|存在|适[合用宜]|[是要应宜必可能让给需用属得会])"
+
 # Phrases that contain a negator but deny nothing, or that express amounts or certainty. Matched first.
 _HARMLESS = RarePattern(
     r"\bnot (?:only|just|merely|simply|to mention|least)\b|\bno (?:doubt|later than|more than|less than|fewer than|matter)\b"
@@ -52,17 +56,20 @@ _HARMLESS = RarePattern(
     r"|(?<=\w )(?<!\b(?:is|be) )(?<!\b(?:are|was) )(?<!\bwere )with(?:out| no) (?:\w+ ){0,2}?\w+"
     r"(?= (?:needs?|can|could|may|might|should|must|will|would|do|does|has|have|requires?"
     r"|(?:is|are|was|were)(?! (?:advi[cs]ed|advisable|recommended|suggested|preferred|preferable|best|better|enough|sufficient|safe|possible)))\b)"
-    r"|(?:没有|无|未)(?=[^不没无未勿，]{1,6}的(?:患者|病人|人|女性|男性|孕妇|儿童|孩子|成人|老人).{0,2}(?:不|无需|无须|需|应|可|必须|要|会|是|能|建议))"
-    r"|不(?!建议|推荐|主张|提倡|允许|存在|[是要应宜必可能让给需用属得会])(?=[^不没无未勿，]{1,6}(?:(?<!患)者.{0,2}(?:不|无|[需应可须要会能建做用查打禁慎])"
-    r"|的[^不没无未勿，]{0,4}(?:不[用需必要能宜可]|无需|无须|(?<![主重])要(?!素)|[需应须]|可以)))"
-    r"|\bnothing (?:but|else than|to do with)\b|\bcan(?:not|['’]t| not) help\b|(?<!\bcause )(?<!causes )(?<!\bhave )(?<!\bhas )(?<!\bhad )(?<!\bgive )(?<!gives )\bno problems?\b|\bno objections?\b|\bnon[- ](?=\w)"
+    rf"|(?:没有|无|未(?![见发])|(?<=[是比与和于较])不|不{_DENIES_VERB})(?=[^不没无未勿，]{{1,6}}{_PEOPLE}"
+    rf".{{0,2}}(?:不|无|[需应可须要会是能建做用查打禁慎])|[^不没无未勿，,的]{{1,3}}{_PEOPLE}(?:[^的，,、。；)）\s]|的[,\d]))"
+    rf"|不{_DENIES_VERB}(?=[^不没无未勿，]{{1,6}}的[^不没无未勿，]{{0,4}}(?:不[用需必要能宜可]|无需|无须|(?<![主重])要(?!素)|[需应须]|可以))"
+    r"|\bnothing (?:but|else than|to do with|(?:speaks |to be said )?against)\b|\bno harm (?=in\b)|\bcan(?:not|['’]t| not) help\b|(?<!\bcause )(?<!causes )(?<!\bhave )(?<!\bhas )(?<!\bhad )(?<!\bgive )(?<!gives )\bno problems?\b|\bno objections?\b|\bnon[- ](?=\w)"
     r"|(?<=[烧热])不退|(?<=治)不愈|(?<=[睡受站走吃喘透坐忍])不[着了下过稳好住动]|(?:(?<=[离缺])|(?<!减少)(?<=少))不[开了]|不(?:仅|但|只|光(?![滑整])|止)(?:仅|是|要)?|不(?:超过|少于|低于|高于|多于|大于|小于|足(?!以)|妨|得不|断(?![根奶])|久(?![坐站卧])"
     # Not where the next word is what "not" denies: 不安 is restless, 不安全 unsafe.
     r"|管(?!用(?!什么|啥|[哪何多不没])|理(?!由))|论|如|同(?!意(?![见义])|时[服吃喝使用]|房(?!间))|良(?!好(?![转发]))|适(?!合(?!并)|用(?!药)|[宜于])|孕|育|明(?![显白])|稳|齐|整(?!齐)"
     r"|全(?!麻|面(?![部临色]))|规则|规律|典型|调(?!整(?!体)|[节高低])|饱和|锈钢|振|佳|畅(?!通(?!过))|当|清(?![淡洁洗理])"
     r"|耐受?|舒(?:服|(?![张适展]))|安(?!全|装|排|静(?!脉)|稳)|止一|一定|一样|确定|清楚|可缺|可缺少|可或缺|可避免|能不|可不|得已|要紧|要担心|用担心|必担心|客气)|必不可少|无(?:论|创|菌|脑儿|痰咳|效者|痛性|症状|力|机|关紧要|须担心|需担心)"
     r"|没(?:关系|事|问题)|有没有|有无|会不会|是不是|能不能|要不要|可不可以|未(?:来|婚|成年|必)|非(?:甾体|常|典|那|处方|特异|淋|酒精|霍奇金|小细胞|ST)|除非|(?:革兰氏?|Rh)阴性|失禁|禁(?:忌症|忌证|区)"
-    r"|(?:特|区|差|鉴|类|级|分|性|个|辨|识|告|离|派|各|送)别|别(?:名|人|处|的|称|忘)|淹没|沉没|(?<!不[可要能宜应得会])(?<![勿忌免止不])骤停|呼吸暂停|停(?:经|搏|跳|留|车)|(?:(?<=[^\s，,。])停止|停[药用服])(?=[以之]?(?:前(?![列庭])|后(?!叶)))|戒断|少(?:量|许|数|见|年|儿|女|妇|尿|白|于|部分)"
+    r"|(?:特|区|差|鉴|类|级|分|性|个|辨|识|告|离|派|各|送)别|别(?:名|人|处|的|称|忘)|淹没|沉没|(?<!不[可要能宜应得会])(?<![勿忌免止不])骤停|呼吸暂停|停(?:经|搏|跳|留|车)|(?:(?<=[^\s，,。])停止|停[药用服]|戒[烟酒])(?=[^，,。；、不没无]{0,6},?[以之]?(?:前(?![列庭])|后(?![叶遗])))|非必[要须](?=[不别勿])"
+    # A result that something depends on: 阴性3年后复查.
+    r"|阴性(?=[者则时]|,?[以之]?(?:后|再|每|定期|复查|随访|可(?!能)|需|应|要(?!是)|建议|不|无需|继续))"
+    r"|戒断|少(?:量|许|数|见|年|儿|女|妇|尿|白|于|部分)"
     # A cause that is not known, like 病因不明.
     r"|(?:(?<=[病原]因)|(?<=[病原]因[尚还仍暂])|(?<=[病原]因(?:至今|目前)))(?:未(?=明|查明|知)|不(?=详))|未(?=查明[病原]因)",
 )
@@ -116,6 +123,20 @@ _DENIAL = RarePattern(
     r"|n['’]t\b|\b(?:misconception|myth|fallacy|untrue)\b|\bundetect(?:ed|able|ably)\b|\bfail(?:s|ed|ing)? to (?=\w)|\b(?:do|does|did|is|are|was|should|would|could|has|have|ca|wo)nt\b|\bnegative\b|\bout of the question\b"
     r"|不|(?:无|没有?)(?:必要|明显)?|未(?:(?:发现|见)(?:明显)?)?|勿|并非|非(?=必[须要])|阴性|(?:已经?|基本|能够?|可以?)排除|除外$|排除了|否认|免(?=做|于|除)|(?<=可)免$|莫(?=要|吃|喝|用)|甭",
 )
+# An action that is called wrong ("it would be dangerous to fly", "flying is a bad idea"), or a claim: 这种说法是错误的.
+_WRONG = (
+    r"(?:(?:an? )?(?:(?:big|common|grave|great|serious|terrible) )*(?:bad idea|error|mistake|no-no)"
+    r"|dangerous|foolish|hazardous|irresponsible|risky|unwise|wrong)"
+)
+_CALLED_WRONG = RarePattern(
+    rf"\b(?P<infinitive>{_WRONG})(?= (?:for (?:\w+ ){{1,3}})?(?:not )?to (?!(?:an?|the|your|my|his|her|their|its|others?|people|patients"
+    r"|children|babies|health|pregnant|women|humans?|animals|pets|you|us|them|think|say|believe|assume)\b)\w)"
+    r"|^(?!(?:bleeding|burning|coughing|itching|sneezing|swelling|vomiting|wheezing)\b)(?:not )?\w{2,}ing\b[^,.;]{1,60}? "
+    rf"(?P<gerund>{_WRONG}|the last thing (?:to do|you (?:should|want to) do))$"
+    r"|(?<=\w )(?P<harm>do(?:es|ing)? more harm than good)\b"
+    r"|^(?:the )?(?:belief|claim|idea|notion|statement|view) that [^,.;]{1,100}? (?P<claim>(?:a myth|baseless|false|incorrect|unfounded|untrue|wrong))$"
+    r"|(?P<chinese>(?:这[种个]?)?(?:说法|观点|做法|想法|认识|观念|传言)?(?<!不)(?:都是|属于|纯属|是|为)(?:错误?的|谣言|误区|误解|伪科学|不实的))$"
+)
 _AGAINST = RarePattern(
     r"\b(?:avoid(?:s|ed|ing|ance(?: of)?)?|refrain(?:s|ed|ing)?(?: from)?|abstain(?:s|ed|ing)?(?: from)?|abstinence(?: from)?|(?:(?<!to )|(?<=ha[sd] to )|(?<=have to )|(?<=needs to )|(?<=need to )|(?<=told to )|(?<=advised to )|(?<=asked to )|(?<=best to )|(?<=important to )|(?<=necessary to ))stop(?:s|ped|ping)?|quit(?:s|ting)?"
     r"|ceas(?:e[sd]?|ing)|cessation(?: of)?|discontinu(?:e[sd]?|ing|ation)(?: of)?|withdraw(?:s|n|ing|al of)?|withhold(?:s|ing)?|skip(?:s|ping)?|omit(?:s|ted|ting)?|(?:leav(?:es?|ing)|left) out(?! (?:of|at|in|on|to|for|overnight)\b)"
@@ -132,7 +153,9 @@ _RESTRAINT = re.compile(
 )
 
 _NOR = re.compile(
-    r"(?<=\w) nor\b|(?P<first>(?:不[宜要能应可必需该]?|没有?|无需?|未|勿)[^不没无未勿，,；;。]{0,8}[，,]?)[也又](?:不[宜要能应可必需该]?|没有?|无需?|未|勿)(?![行可能好])",
+    r"(?<=\w) nor\b|(?P<first>(?:不[宜要能应可必需该]?|没有?|无需?|未|勿)(?:(?!"
+    + _PEOPLE
+    + r")[^不没无未勿，,；;。]){0,8}[，,]?)[也又](?:不[宜要能应可必需该]?|没有?|无需?|未|勿)(?![行可能好])",
     re.IGNORECASE,
 )
 """The second negation of "neither A nor B", "not A nor B" and 不A也不B, which does not undo the first."""
@@ -168,12 +191,14 @@ class Stance:
         certainty: How certain it is.
         asks_for_less: Whether it asks for less of something.
         subject: The phrase without the words that express the stance.
+        negated: Whether it has words that deny or advise against something, also where two of them affirm.
     """
 
     polarity: Polarity
     certainty: Certainty
     asks_for_less: bool
     subject: str
+    negated: bool
 
     @property
     def denies(self) -> bool:
@@ -188,7 +213,7 @@ def read_stance(text: str) -> Stance:
     >>> [read_stance(text).polarity for text in ("no surgery needed", "avoid alcohol", "not without risk", "腹部不适")]
     ['denied', 'denied', 'affirmed', 'affirmed']
     >>> read_stance("kidney infection unlikely")
-    Stance(polarity='affirmed', certainty='unlikely', asks_for_less=False, subject='kidney infection')
+    Stance(polarity='affirmed', certainty='unlikely', asks_for_less=False, subject='kidney infection', negated=False)
     """
     kept: list[str] = []
 
@@ -211,6 +236,7 @@ def read_stance(text: str) -> Stance:
             rest = stripped
             certainty = degree if certainty == "certain" else certainty
     denied, negations = _remove_negations(rest)
+    negated = negations > 0
     if negations > 1:
         parts = _COORDINATION.split(_REPEATED.sub(r"\g<0>，", rest))
         each = [number for part in parts if (number := _remove_negations(part)[1])]
@@ -222,14 +248,19 @@ def read_stance(text: str) -> Stance:
         certainty,
         _RESTRAINT.search(denied) is not None,
         " ".join(_PLACEHOLDER.sub(lambda found: kept[ord(found[0]) - _PLACEHOLDER_START], denied).split()),
+        negated,
     )
 
 
 def _remove_negations(text: str) -> tuple[str, int]:
     """Return a text without the words that negate or advise against something, and their number."""
+    wrong = _CALLED_WRONG.search(text)
+    if wrong and wrong.lastgroup:
+        start, end = wrong.span(wrong.lastgroup)
+        text = f"{text[:start]} {text[end:]}"
     against, warnings = _AGAINST.subn(" ", text)
     denied, denials = _DENIAL.subn(" ", against)
-    return denied, warnings + denials
+    return denied, warnings + denials + (wrong is not None)
 
 
 def read_denied_part(text: str) -> str:
@@ -252,7 +283,7 @@ def _keep_subject(found: re.Match[str]) -> str:
 
 def mentions_denial(text: str) -> bool:
     """Return whether a text of any length may contain a denial, a warning or advice against something."""
-    return any(pattern.search(text) for pattern in (_DENIAL, _AGAINST, _WARNING, _UNLIKELY))
+    return any(pattern.search(text) for pattern in (_DENIAL, _AGAINST, _WARNING, _UNLIKELY, _CALLED_WRONG))
 
 
 _DENYING_END = re.compile(

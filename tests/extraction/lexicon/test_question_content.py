@@ -125,6 +125,11 @@ def test_a_condition_answers_when(question: str, answer: str, statements: list[s
         ("Which of heat, ice and massage helps?", "Ice helps.", ["Ice helps"]),
         ("Does she have anaemia, fever and cough?", "She has fever. She has no cough.", ["has fever", "has no cough"]),
         ("Can I swim two weeks after surgery on my left eye?", "You can swim.", ["swim"]),
+        # What is said of the things in the question needs no other name.
+        ("What about aspirin before surgery?", "Continue aspirin.", ["Continue aspirin"]),
+        ("What about aspirin before surgery?", "Do not stop aspirin.", ["Do not stop aspirin"]),
+        ("How is exercise in pregnancy?", "Exercise is safe in pregnancy.", ["Exercise is safe in pregnancy"]),
+        ("手术前阿司匹林怎么办？", "阿司匹林可以吃。", ["阿司匹林可以吃"]),
     ],
 )
 def test_an_alternative_of_the_question_is_a_fact(question: str, answer: str, statements: list[str]):
@@ -174,6 +179,7 @@ def test_other_words_are_no_verdict(question: str, answer: str, statements: list
         ("Can I take ibuprofen with warfarin?", "Safe to take ibuprofen with warfarin?"),
         ("Is ibuprofen with warfarin safe?", "So, is ibuprofen with warfarin safe?"),
         ("How is mastitis treated?", "Treated mastitis."),
+        ("What about aspirin before surgery?", "Aspirin before surgery."),
     ],
 )
 def test_a_repetition_is_no_fact(question: str, answer: str):

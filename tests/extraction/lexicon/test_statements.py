@@ -9,6 +9,14 @@ from imapeval.text.markup import PlainText
 from imapeval.text.negation.stance import read_stance
 
 ENGLISH = {
+    # A condition without a comma.
+    "If you are pregnant ibuprofen is not safe.": ["ibuprofen is not safe (If you are pregnant)"],
+    "If you have asthma do not take ibuprofen.": ["do not take ibuprofen (If you have asthma)"],
+    "Unless you have a fever no treatment is needed.": ["no treatment is needed (Unless you have a fever)"],
+    "When the rash appears you must stop the drug.": ["stop the drug (When the rash appears)"],
+    "If it lasts then please see a doctor.": ["see a doctor (If it lasts)"],
+    "If the pain you had is back, call.": ["call (If the pain you had is back)"],
+    "Rest until the doctor who treats you says you can run.": ["Rest until the doctor who treats you says you can run"],
     # A name that is asked, with its answer.
     "Beer? No. Milk? Yes.": ["no Beer", "Milk"],
     "- Beer? No, it is not allowed.\n- Cola, tea? No.": ["no Beer", "not allowed", "no Cola", "no tea"],
@@ -325,6 +333,17 @@ ENGLISH = {
     "This is not a substitute for medical advice.": [],
 }
 CHINESE = {
+    "如果持续发热则就诊。": ["就诊（如果持续发热）"],
+    # A prohibition behind its subject or time governs its list as well.
+    "孕妇避免饮酒、吸烟。": ["孕妇避免饮酒", "孕妇避免吸烟"],
+    "痛风患者忌海鲜、内脏、啤酒。": ["痛风患者忌海鲜", "痛风患者忌内脏", "痛风患者忌啤酒"],
+    "用药期别喝酒、开车。": ["用药期别喝酒", "用药期别开车"],
+    "高血压患者应少吃盐、糖，多运动。": ["高血压患者应少吃盐", "高血压患者应少吃糖", "多运动"],
+    "术后停用阿司匹林、氯吡格雷。": ["术后停用阿司匹林", "术后停用氯吡格雷"],
+    "吸烟者应戒烟、运动。": ["吸烟者应戒烟", "运动"],
+    "特别注意血压、血糖。": ["注意血压", "血糖"],
+    "多喝水可避免便秘、结石。": ["多喝水可避免便秘、结石"],
+    "禁止饮酒、高空作业。": ["禁止饮酒", "禁止高空作业"],
     "轻症：在家休息，多喝水；重症：住院。": ["在家休息（轻症）", "多喝水（轻症）", "住院（重症）"],
     "术前：停华法林\n术后：用肝素": ["停华法林（术前）", "用肝素（术后）"],
     "患者：我发烧了。": ["我发烧了"],
@@ -374,7 +393,7 @@ CHINESE = {
     # With verbs of their own.
     "避免饮酒和吸烟。": ["避免饮酒", "避免吸烟"],
     "避免饮酒、熬夜，保持清洁。": ["避免饮酒", "避免熬夜", "保持清洁"],
-    "严禁饮酒、吸烟及辛辣饮食。": ["严禁饮酒", "严禁吸烟", "严禁饮辛辣饮食"],
+    "严禁饮酒、吸烟及辛辣饮食。": ["严禁饮酒", "严禁吸烟", "严禁辛辣饮食"],
     "不要吃辛辣食物、喝酒。": ["不要吃辛辣食物", "不要喝酒"],
     "不可剧烈运动或提重物。": ["不可剧烈运动", "不可提重物"],
     # No further than the list.
