@@ -24,6 +24,9 @@ _NAMED = r"(?!\w+ly \w+(?: |$))(?!(?:also|and|it|that|they|this|to|we|which|you|
 _NO_PHRASE = (
     r"(?!(?:after|as|at|by|due|during|for|from|if|in|on|over|to|until|when|while|with|within|without|\w+ly$)\b)"
 )
+# What is better is chosen; whether its effect is named as well makes no difference.
+_EFFECT = "(?:的?(?:治疗)?(?:效果|疗效|作用))"
+_BETTER = "(?:更加?|还|要|那么|这么)?(?:有效|好|强|佳)(?:些|一些)?"
 _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(pattern, re.IGNORECASE))
     for kind, pattern in (
@@ -52,9 +55,12 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
         ("choice", rf"(?:从|由|将|把){_FIRST_B}(?:换|改|转|更换|替换|转换|调整)(?:成|为|用|到){_LAST_A}$"),
         ("choice", rf"^{_FIRST_B}(?:换成|换为|改为|改成|改用|换用|转为){_LAST_A}$"),
-        ("choice", rf"^(?:用|以|使用)?{_A}(?:代替|替代|取代|而非|而不是|优于|好于|胜过|强于){_B}$"),
-        ("choice", rf"^{_FIRST_B}(?:不如|劣于|差于|逊于){_LAST_A}$"),
+        ("choice", rf"^(?:用|以|使用)?{_A}{_EFFECT}?(?:代替|替代|取代|而非|而不是|优于|好于|胜过|强于){_B}$"),
+        ("choice", rf"^{_A}{_EFFECT}?比{_FIRST_B}{_EFFECT}?{_BETTER}$"),
+        ("choice", rf"^{_FIRST_B}{_EFFECT}?(?:不如|不及){_LAST_A}(?<=\S){_BETTER}$"),
+        ("choice", rf"^{_FIRST_B}{_EFFECT}?(?:不如|不及|劣于|差于|逊于){_LAST_A}$"),
         # What one has more of belongs to the first: "CT敏感", 胸片.
+        ("choice", rf"^{_A}(?P<quality>[高低大小多少快慢重轻长短早晚])于{_B}$"),
         (
             "choice",
             rf"^{_A}比{_FIRST_B}(?:更为?|还|较|要|(?=[常多少高低大小快慢强弱轻重早晚]\S?$))(?P<quality>\S.{{0,40}})$",
@@ -70,6 +76,9 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
         ("sequence", rf"^{_A}(?<![饭餐])(?:之|以)?后[,，]?(?=再|才|应|需|要|须|做|行|进行|服|用|给|查|使用){_B}$"),
         ("cause", rf"^{_FIRST_B}(?:是?由|因|是){_LAST_A}(?:引起|导致|造成|所致|引发)的?$"),
+        ("cause", rf"^{_FIRST_B}(?:是|为|属于)?(?:继发于|源于|归因于|起因于){_LAST_A}$"),
+        ("cause", rf"^{_A}(?:是|为){_FIRST_B}的?(?:常见|主要|重要)?(?:病因|原因|诱因|起因)$"),
+        ("cause", rf"^{_FIRST_B}(?:是|为){_LAST_A}的?(?:常见|主要|严重)?(?:后果|结果|并发症|表现|症状)$"),
         ("cause", rf"^{_A}(?:会|可|可能|能)?(?:引起|导致|造成|引发|诱发)(?!的$){_B}$"),
         (
             "action",
@@ -86,7 +95,7 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 _HINT = re.compile(
     rf"{_ACTION}|{_ACTION_ZH.replace('verb', 'verb_zh')}"
     r"|instead|rather|place of|replac|substitut|\bto\b|than|prefer|over|before|prior|then|follow|preced|after|once|caus|due"
-    r"|result|lead|trigger|induc|produc|secondary|换|改|转|代替|替代|取代|而非|而不是|[优好胜强差劣逊]|不如|比|先|后|前|再|接着|引|导致|造成|所致|诱发",
+    r"|result|lead|trigger|induc|produc|secondary|换|改|转|代替|替代|取代|而非|而不是|[优好胜强差劣逊]|不如|不及|于|比|[为是]|先|后|前|再|接着|引|导致|造成|所致|诱发",
     re.IGNORECASE,
 )
 
@@ -109,6 +118,10 @@ class Roles:
     def needs_words(self) -> bool:
         """Whether the same words without such a joint do not say the same: "MRI and biopsy" for "MRI before biopsy"."""
         return self.kind in ("sequence", "choice", "cause")
+
+    def is_turned(self, text: str) -> bool:
+        """Return whether the text from which these are names the second thing first."""
+        return text.find(self.second) < text.find(self.first)
 
 
 def find_roles(text: str) -> Roles | None:

@@ -20,11 +20,11 @@ from imapeval.text.comparison.differences import (
     denies_side,
     differ_by_antonym,
     differ_by_opposite,
-    find_antonyms,
     name_other_codes,
 )
 from imapeval.text.comparison.gist import find_gist, says_where
 from imapeval.text.comparison.lists import divide_by_stance, index_parts, is_list, split_list, split_parts
+from imapeval.text.comparison.order import Order, compare_order, have_same_roles
 from imapeval.text.comparison.similarity import SAME_SUBJECT, measure_overlap
 from imapeval.text.dimensions.opposites import (
     are_complements,
@@ -83,6 +83,9 @@ _BY_CONDITIONS = {
     ConditionRelation.NARROWER: WordingVerdict.NARROWER,
     ConditionRelation.BROADER: WordingVerdict.BROADER,
 }
+
+
+_BY_ORDER = {Order.SAME: WordingVerdict.SAME, Order.EXCHANGED: WordingVerdict.OTHER_ORDER}
 
 
 def compare_wordings(reference: str, response: str) -> WordingVerdict | None:
@@ -159,13 +162,11 @@ def _compare_cores(a: Phrase, b: Phrase) -> WordingVerdict | None:
     if verdict := _compare_parts(a, b):
         return verdict
     same_stance = a.stance.denies == b.stance.denies
-    turned = a.roles is not None and a.roles.kind == "choice" and _compare_roles(a, b) is WordingVerdict.OTHER_ORDER
-    if turned and (antonyms := find_antonyms(a.words, b.words)):
-        # "More often in boys than in girls" is "less often in girls than in boys".
-        same = same_stance and agree and a.words - antonyms == b.words - antonyms
-        return WordingVerdict.SAME if same else None
-    if same_stance and agree and (verdict := _compare_roles(a, b)):
-        return verdict
+    order = compare_order(a, b)
+    if same_stance and agree and order in _BY_ORDER:
+        return _BY_ORDER[order]
+    if order is Order.OPEN:
+        return None
     if not same_stance:
         return _compare_opposite_stances(a, b)
     if differ_by_opposite(a, b) or differ_by_antonym(a.words, b.words):
@@ -233,7 +234,7 @@ def _compare_opposite_stances(a: Phrase, b: Phrase) -> WordingVerdict | None:
 def _compare_gists(a: Phrase, b: Phrase) -> WordingVerdict | None:
     """Compare two phrases by their gists; None if these, too, do not determine a relation."""
     # What two clauses say has no common gist.
-    if _CLAUSES.search(a.core) or _CLAUSES.search(b.core):
+    if _CLAUSES.search(a.core) or _CLAUSES.search(b.core) or compare_order(a, b) is Order.OPEN:
         return None
     ours, theirs = find_gist(a.core), find_gist(b.core)
     denies = a.stance.denies != ours.reversed
@@ -276,7 +277,7 @@ def _compare_gists_of_one_stance(a: Phrase, b: Phrase, ours: Gist, theirs: Gist)
     if (
         ours.said != theirs.said
         or sides != other_sides
-        or not _have_same_roles(a, b)
+        or not have_same_roles(a, b)
         or _rank_amounts(a) != _rank_amounts(b)
     ):
         return None
@@ -321,36 +322,12 @@ def _compare_times_of_day(a: Phrase, b: Phrase) -> WordingVerdict | None:
     return WordingVerdict.BROADER if len(ours) == 1 else WordingVerdict.NARROWER
 
 
-def _compare_roles(a: Phrase, b: Phrase) -> WordingVerdict | None:
-    """Compare what two phrases put in an order: "MRI before biopsy" is "biopsy after MRI"; None if the rest decides."""
-    if a.roles is None or b.roles is None or a.roles.kind != b.roles.kind:
-        return None
-    (first, second), (other_first, other_second) = a.role_words, b.role_words
-    if not (second and other_second):
-        return None
-    if second != other_second and second <= other_first and other_second <= first:
-        return WordingVerdict.OTHER_ORDER
-    return WordingVerdict.SAME if (first, second) == (other_first, other_second) else None
-
-
-def _have_same_roles(a: Phrase, b: Phrase) -> bool:
-    """Return whether two phrases with the same words put the same thing second, if any."""
-    if any(one.roles is None and other.roles and not other.roles.needs_words for one, other in ((a, b), (b, a))):
-        return True
-    if a.roles and b.roles and a.roles.kind == b.roles.kind and not a.roles.needs_words:
-        # "Exercise lowers blood pressure in adults" is "in adults, exercise lowers blood pressure".
-        (first, second), (other_first, other_second) = a.role_words, b.role_words
-        return not (first & other_second and second & other_first)
-    seconds = {phrase.roles and (phrase.roles.kind, phrase.role_words[1]) for phrase in (a, b)}
-    return len(seconds) == 1
-
-
 def _compare_by_amounts(a: Phrase, b: Phrase, amounts: AmountRelation | None) -> WordingVerdict | None:
     """Compare the amounts of two phrases with the same subject and stance."""
     if amounts in (None, AmountRelation.SAME):
         # The same Chinese characters in another order may be other words.
         same_order = 2 * len(a.tokens & b.tokens) >= len(a.tokens | b.tokens) and _rank_amounts(a) == _rank_amounts(b)
-        return WordingVerdict.SAME if same_order and _have_same_roles(a, b) else None
+        return WordingVerdict.SAME if same_order and have_same_roles(a, b) else None
     if amounts is AmountRelation.ONE_SIDED:
         ours, theirs = ({amount.dimension for amount in phrase.amounts.items} for phrase in (a, b))
         if {*(ours - theirs), *(theirs - ours)} == {"mass", "volume"}:
