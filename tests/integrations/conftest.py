@@ -20,13 +20,10 @@ import pytest
 from imapeval.errors import ProviderError, ServiceError
 from imapeval.llm.protocol import Completion, Request, Usage
 from imapeval.llm.providers.scripted import ScriptedModel
+from tests.integrations.answers import ANSWERS, PAGES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-ROOT = Path(__file__).parents[2]
-PAGES = ROOT / "docs" / "frameworks"
-ANSWERS = PAGES / "answers.jsonl"
 
 _BLOCK = re.compile(r"<!-- (file|run|output)(?::(\S+))? -->\n```\w*\n(.*?)```", re.DOTALL)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -25,8 +25,8 @@ from imapeval.integrations.adapter import (
 from imapeval.llm.prices import Price
 from imapeval.llm.protocol import Completion, Usage
 from imapeval.llm.providers.scripted import ScriptedModel
+from tests.integrations.answers import PAGES
 
-PAGES = Path(__file__).parents[2] / "docs" / "frameworks"
 ASKED = "What treats flu?"
 
 
@@ -220,6 +220,13 @@ def test_an_assessment_for_each_metric() -> None:
     assert describe_score(first)["table"] == scored.table
     assert set(describe_score(second)) == {"signature", "parts"}
     assert json.dumps(describe_score(first))
+
+
+def test_from_many_threads_at_once() -> None:
+    host = HostScorer(metrics="rouge1")
+    with ThreadPoolExecutor(16) as pool:
+        found = pool.map(lambda _: host.score(question=ASKED, response="Rest.", reference="Rest.")[0].value, range(64))
+        assert list(found) == [1.0] * 64
 
 
 def test_rows() -> None:

@@ -15,8 +15,8 @@ import pytest
 import imapeval.integrations
 from imapeval._optional import installed
 from imapeval.errors import MissingExtraError
+from tests.integrations.answers import ROOT
 
-ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 # Module of the adapter: the PyPI name of its framework, and our extra.

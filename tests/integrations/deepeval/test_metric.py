@@ -29,9 +29,8 @@ from imapeval.errors import MissingExtraError, ServiceError, UsageError
 from imapeval.integrations.deepeval import ConversationalImapScoreMetric, ImapScoreMetric
 from imapeval.llm.middleware import retry
 from imapeval.llm.providers.scripted import ScriptedModel
+from tests.integrations.answers import ANSWERS, ROWS
 
-ANSWERS = Path(__file__).parents[3] / "docs" / "frameworks" / "answers.jsonl"
-ROWS = [json.loads(line) for line in ANSWERS.read_text(encoding="utf-8").splitlines()]
 CASES = [
     LLMTestCase(name=row["id"], input=row["question"], actual_output=row["response"], expected_output=row["reference"])
     for row in ROWS

@@ -27,9 +27,8 @@ from imapeval import Scorer  # noqa: E402
 from imapeval.errors import ServiceError, UsageError  # noqa: E402
 from imapeval.integrations import hf_evaluate  # noqa: E402
 from imapeval.integrations.hf_evaluate import HfImapScore  # noqa: E402
+from tests.integrations.answers import ROWS  # noqa: E402
 
-ANSWERS = Path(__file__).parents[3] / "docs" / "frameworks" / "answers.jsonl"
-ROWS: list[dict[str, Any]] = [json.loads(line) for line in ANSWERS.read_text(encoding="utf-8").splitlines()]
 COLUMNS: dict[str, Any] = {
     "predictions": [row["response"] for row in ROWS],
     "references": [row["reference"] for row in ROWS],
@@ -41,14 +40,6 @@ UNSCORED = {
     "kind": "no-query",
     "reason": "the question has no words",
 }
-
-
-class Down:
-    identity = "down"
-    concurrency = 1
-
-    async def complete(self, request: object) -> Any:
-        raise ServiceError("the server is down", kind="unreachable")
 
 
 class Length(evaluate.Metric):
@@ -246,10 +237,10 @@ def test_columns_have_to_be_whole(metric: Any):
         metric.compute(**{**COLUMNS, "predictions": ["Rest."]})
 
 
-def test_a_server_that_is_down_gives_no_number(make: Any, tmp_path: Path):
-    metric = make(llm=Down())
+def test_a_server_that_is_down_gives_no_number(make: Any, down: Any):
+    metric = make(llm=down)
     for _ in range(2):
-        with pytest.raises(ServiceError, match="the server is down"):
+        with pytest.raises(ServiceError, match="the key is refused"):
             metric.compute(**COLUMNS)
     del metric
     gc.collect()

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
+from tests.integrations.answers import ROWS
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from inspect_ai.dataset import Sample
     from inspect_ai.log import EvalLog
-
-ANSWERS = Path(__file__).parents[3] / "docs" / "frameworks" / "answers.jsonl"
 
 
 class RunEval(Protocol):
@@ -30,10 +30,9 @@ def samples() -> list[Sample]:
     """The answers of docs/frameworks/answers.jsonl."""
     from inspect_ai.dataset import Sample
 
-    rows = map(json.loads, ANSWERS.read_text(encoding="utf-8").splitlines())
     return [
         Sample(id=row["id"], input=row["question"], target=row["reference"], metadata={"says": row["response"]})
-        for row in rows
+        for row in ROWS
     ]
 
 

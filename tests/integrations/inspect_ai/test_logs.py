@@ -25,11 +25,11 @@ from imapeval import Scorer
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples import inspect_log, read
 from imapeval.integrations.inspect_ai import imapscore, write_precomputed
+from tests.integrations.answers import ANSWERS
 
 if TYPE_CHECKING:
     from conftest import RunEval
 
-ANSWERS = Path(__file__).parents[3] / "docs" / "frameworks" / "answers.jsonl"
 QUESTION = "How is a breast abscess treated?"
 REFERENCE = "Surgical drainage and antibiotics. Avoid alcohol."
 

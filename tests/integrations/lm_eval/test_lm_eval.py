@@ -25,9 +25,8 @@ from lm_eval.utils import make_table
 from imapeval import Scorer
 from imapeval.errors import ServiceError, UsageError
 from imapeval.integrations.lm_eval import TEMPLATE, BatchedResponse, ImapScoreFilter, process_results
+from tests.integrations.answers import ANSWERS, ROWS
 
-ANSWERS = Path(__file__).parents[3] / "docs" / "frameworks" / "answers.jsonl"
-RECORDED = [json.loads(line) for line in ANSWERS.read_text(encoding="utf-8").splitlines()]
 ASTHMA = {"id": "asthma", "question": "How is asthma treated?", "reference": "Salbutamol and inhaled steroids."}
 
 NOT_SCORED = {"metric": "not_scored", "count": "imapeval.integrations.lm_eval.count", "higher_is_better": False}
@@ -90,7 +89,7 @@ def evaluate(docs: list[dict[str, Any]], *, filter_: dict[str, Any] | None = Non
 
 
 def test_the_same_numbers_as_the_command_and_means_over_those_that_have_one(expected):
-    found = evaluate(RECORDED)
+    found = evaluate(ROWS)
     samples = {sample["doc"]["id"]: sample for sample in found["samples"]["mine"]}
     assert {id_: sample.get("imapscore") for id_, sample in samples.items()} == expected
 
@@ -99,7 +98,7 @@ def test_the_same_numbers_as_the_command_and_means_over_those_that_have_one(expe
     assert len(scores) == 3
     assert table["imapscore,none"] == pytest.approx(fmean(scores))
     assert table["imapscore_stderr,none"] == pytest.approx(stdev(scores) / sqrt(len(scores)))
-    parts = [item.parts for item in Scorer().score_all(RECORDED) if item.parts]
+    parts = [item.parts for item in Scorer().score_all(ROWS) if item.parts]
     assert table["imapscore_recall,none"] == pytest.approx(fmean(part["recall"] for part in parts))
     assert table["imapscore_precision,none"] == pytest.approx(fmean(part["precision"] for part in parts))
 
@@ -113,7 +112,7 @@ def test_the_same_numbers_as_the_command_and_means_over_those_that_have_one(expe
 
 
 def test_where_nothing_can_be_scored_there_is_no_mean(caplog):
-    found = evaluate([RECORDED[3], {**ASTHMA, "response": "x" * 10_000_000}])
+    found = evaluate([ROWS[3], {**ASTHMA, "response": "x" * 10_000_000}])
     assert "imapscore,none" not in found["results"]["mine"]
     assert found["results"]["mine"]["not_scored,none"] == 2
     assert "2 of 2 answers are not scored by all metrics: extraction/no-query (1), sample/too-long (1)" in caplog.text
@@ -137,7 +136,7 @@ def test_whatever_a_model_writes():
 
 @pytest.mark.parametrize("reference", ["", None])
 def test_without_a_reference_there_is_no_score(reference: str | None):
-    docs = [{**ASTHMA, "reference": reference, "response": "Salbutamol."}, {**RECORDED[0]}]
+    docs = [{**ASTHMA, "reference": reference, "response": "Salbutamol."}, {**ROWS[0]}]
     samples = evaluate(docs)["samples"]["mine"]
     assert "no-reference" in samples[0]["not_scored"]
     assert "imapscore" not in samples[0]
@@ -166,7 +165,7 @@ def test_a_model_that_gave_no_text_at_all_is_told_from_an_empty_answer(monkeypat
 
 def test_several_metrics_with_options_of_columns_of_other_names():
     names = ["rouge1", "imapscore:mean"]
-    docs = [{"input": doc["question"], "ideal": doc["reference"], "response": doc["response"]} for doc in RECORDED]
+    docs = [{"input": doc["question"], "ideal": doc["reference"], "response": doc["response"]} for doc in ROWS]
     found = evaluate(
         docs,
         filter_={
@@ -181,7 +180,7 @@ def test_several_metrics_with_options_of_columns_of_other_names():
         + [NOT_SCORED],
     )
     scorer = Scorer(names, options={"rouge1": {"measure": "recall"}})
-    ours = scorer.score_all([{key: doc[key] for key in ("question", "reference", "response")} for doc in RECORDED])
+    ours = scorer.score_all([{key: doc[key] for key in ("question", "reference", "response")} for doc in ROWS])
     for name in names:
         assert found["results"]["mine"][f"{name},none"] == pytest.approx(ours.means[name])
     # ROUGE needs no question, and has a score.
@@ -191,14 +190,14 @@ def test_several_metrics_with_options_of_columns_of_other_names():
 
 
 def test_some_of_them():
-    found = evaluate(RECORDED, limit=2)
+    found = evaluate(ROWS, limit=2)
     assert found["n-samples"]["mine"] == {"original": 4, "effective": 2}
     assert found["results"]["mine"]["not_scored,none"] == 0
 
 
 def test_nobody_is_asked_where_only_responses_are_wanted(chat_server):
     with chat_server() as (url, seen):
-        found = evaluate(RECORDED, filter_={"llm": "openai:stub", "base_url": url}, predict_only=True)
+        found = evaluate(ROWS, filter_={"llm": "openai:stub", "base_url": url}, predict_only=True)
     assert found["results"]["mine"]["bypass,none"] == 999
     assert not seen["requests"]
 
@@ -214,7 +213,7 @@ def test_a_language_model_is_asked_about_many_answers_at_once(chat_server):
 
 def test_a_server_that_is_down_ends_the_run_and_is_nobodys_score():
     with pytest.raises(ServiceError, match=r"127\.0\.0\.1:9"):
-        evaluate(RECORDED, filter_={"llm": "openai:stub", "base_url": "http://127.0.0.1:9/v1"})
+        evaluate(ROWS, filter_={"llm": "openai:stub", "base_url": "http://127.0.0.1:9/v1"})
 
 
 @pytest.mark.parametrize(
@@ -227,18 +226,18 @@ def test_a_server_that_is_down_ends_the_run_and_is_nobodys_score():
 )
 def test_an_invalid_option_is_named(filter_: dict[str, Any], said: str):
     with pytest.raises(UsageError, match=said):
-        evaluate(RECORDED[:1], filter_=filter_)
+        evaluate(ROWS[:1], filter_=filter_)
 
 
 def test_a_task_without_its_filters_says_which():
     with pytest.raises(UsageError, match="`imapscore`"):
-        process_results(RECORDED[0], ["Rest."])
+        process_results(ROWS[0], ["Rest."])
     with pytest.raises(UsageError, match="take_first"):
-        ImapScoreFilter().apply([["Rest."]], RECORDED[:1])
+        ImapScoreFilter().apply([["Rest."]], ROWS[:1])
 
 
 def test_a_response_is_a_text_to_everybody_else():
-    (answer,) = ImapScoreFilter().apply(["Rest."], RECORDED[:1])
+    (answer,) = ImapScoreFilter().apply(["Rest."], ROWS[:1])
     assert isinstance(answer, BatchedResponse)
     assert type(pickle.loads(pickle.dumps(answer))) is str
     assert (json.dumps(answer), f"{answer}") == ('"Rest."', "Rest.")
@@ -271,14 +270,14 @@ def test_its_command(expected):
     assert "1 of 4 answers are not scored" in done.stderr
     (logged,) = Path("out").rglob("samples_*.jsonl")
     samples = [json.loads(line) for line in logged.read_text(encoding="utf-8").splitlines()]
-    ours = Scorer().score_all([{**doc, "response": "lol"} for doc in RECORDED])
+    ours = Scorer().score_all([{**doc, "response": "lol"} for doc in ROWS])
     assert [sample.get("imapscore") for sample in samples] == [item.value for item in ours]
     assert samples[-1]["not_scored"].endswith("(extraction/no-query)")
 
 
 def test_a_real_server_by_its_own_client(expected, chat_server):
     pytest.importorskip("tenacity", reason="lm-eval's own client is not installed here: pip install 'lm-eval[api]'")
-    responses = {doc["question"]: doc["response"] for doc in RECORDED} | {RECORDED[1]["question"]: None}
+    responses = {doc["question"]: doc["response"] for doc in ROWS} | {ROWS[1]["question"]: None}
     Path("answers.jsonl").write_bytes(ANSWERS.read_bytes())
     with chat_server(lambda body: responses[body["messages"][-1]["content"]]) as (url, _):
         found = simple_evaluate(
@@ -320,7 +319,7 @@ def test_a_threshold_gives_shares(repeated, threshold, shares):
 
 
 def test_shares_are_over_those_that_are_scored():
-    found = evaluate(RECORDED, filter_={"threshold": 0.3})["results"]["mine"]
+    found = evaluate(ROWS, filter_={"threshold": 0.3})["results"]["mine"]
     # 0.689, 0.116 and 0.659, by one reading each; the fourth is not scored.
     assert found["passed,none"] == pytest.approx(2 / 3)
     assert found["too_close,none"] == 0

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -17,26 +15,19 @@ os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
 mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed here: python3 .ci/frameworks.py mlflow")
 
 from imapeval import Scorer  # noqa: E402
-from imapeval.errors import ProviderError, UsageError  # noqa: E402
 from imapeval.integrations.mlflow import MlflowImapScore  # noqa: E402
-from imapeval.llm.protocol import Completion, Usage  # noqa: E402
-from imapeval.llm.providers.scripted import ScriptedModel  # noqa: E402
+from tests.integrations.answers import ROWS  # noqa: E402
 
 if TYPE_CHECKING:
+    from imapeval.llm.providers.scripted import ScriptedModel
     from tests.integrations.conftest import CheckPage
 
-ANSWERS = Path(__file__).parents[3] / "docs" / "frameworks" / "answers.jsonl"
 ASKED, SAID = "What treats flu?", "Rest and fluids."
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _store(tmp_path_factory: pytest.TempPathFactory) -> None:
     mlflow.set_tracking_uri(f"sqlite:///{tmp_path_factory.mktemp('store')}/mlflow.db")
-
-
-@pytest.fixture(scope="module")
-def answers() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in ANSWERS.read_text(encoding="utf-8").splitlines()]
 
 
 def row(answer: dict[str, Any]) -> dict[str, Any]:
@@ -60,12 +51,12 @@ def run(scorer: MlflowImapScore, **fields: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def evaluated(answers: list[dict[str, Any]]) -> tuple[Any, dict[str, dict[str, Any]]]:
-    data = [row(answer) for answer in answers]
+def evaluated() -> tuple[Any, dict[str, dict[str, Any]]]:
+    data = [row(answer) for answer in ROWS]
     data += [
-        {**row(answers[0]), "outputs": None, "tags": {"id": "no response"}},
-        {**row(answers[0]), "expectations": None, "tags": {"id": "no reference"}},
-        {**row(answers[0]), "outputs": "", "tags": {"id": "empty"}},
+        {**row(ROWS[0]), "outputs": None, "tags": {"id": "no response"}},
+        {**row(ROWS[0]), "expectations": None, "tags": {"id": "no reference"}},
+        {**row(ROWS[0]), "outputs": "", "tags": {"id": "empty"}},
     ]
     return evaluate(
         data,
@@ -110,12 +101,12 @@ def test_what_is_not_scored_is_an_error_and_no_number(
 
 
 def test_metrics_stand_beside_each_other_under_names_that_mlflow_takes(
-    evaluated: tuple[Any, dict[str, dict[str, Any]]], answers: list[dict[str, Any]]
+    evaluated: tuple[Any, dict[str, dict[str, Any]]],
 ) -> None:
     result, rows = evaluated
     assert set(result.metrics) == {"imapscore/mean", "strict/mean", "strict/min", "rouge1/mean", "bleu_imap_pairs/mean"}
     with Scorer("rouge1,bleu+imap:pairs") as scorer:
-        (given,) = (answer for answer in answers if answer["id"] == "胃炎")
+        (given,) = (answer for answer in ROWS if answer["id"] == "胃炎")
         known = scorer.score(**{name: given[name] for name in ("question", "response", "reference")})
     assert rows["胃炎"]["rouge1/value"] == known.value
     assert rows["胃炎"]["bleu_imap_pairs/value"] == known.outcomes["bleu+imap:pairs"].value
@@ -148,8 +139,8 @@ def test_traces_are_scored_as_rows_are(
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_predictions(answers: list[dict[str, Any]], expected: dict[str, float | None], *, asynchronous: bool) -> None:
-    said = {answer["question"]: answer["response"] for answer in answers}
+def test_predictions(expected: dict[str, float | None], *, asynchronous: bool) -> None:
+    said = {answer["question"]: answer["response"] for answer in ROWS}
 
     def answer(messages: list[dict[str, str]]) -> dict[str, Any]:
         question = messages[-1]["content"]
@@ -160,9 +151,7 @@ def test_predictions(answers: list[dict[str, Any]], expected: dict[str, float | 
     async def answer_later(messages: list[dict[str, str]]) -> dict[str, Any]:
         return answer(messages)
 
-    data = [
-        {**row(given), "inputs": {"messages": [{"role": "user", "content": given["question"]}]}} for given in answers
-    ]
+    data = [{**row(given), "inputs": {"messages": [{"role": "user", "content": given["question"]}]}} for given in ROWS]
     for line in data:
         del line["outputs"]
     result, rows = evaluate(data, MlflowImapScore(), predict_fn=answer_later if asynchronous else answer)
@@ -172,34 +161,27 @@ def test_predictions(answers: list[dict[str, Any]], expected: dict[str, float | 
     assert result.metrics == {"imapscore/mean": pytest.approx(fmean(value for value in known if value is not None))}
 
 
-def test_a_server_that_is_down_is_nobodys_score(answers: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_down_is_nobodys_score(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     down = MlflowImapScore(llm="openai:none", base_url="http://127.0.0.1:9/v1")
-    result, rows = evaluate([row(answer) for answer in answers[:2]], down)
+    result, rows = evaluate([row(answer) for answer in ROWS[:2]], down)
     assert result.metrics == {}
     for line in rows.values():
         assert "cannot be reached" in line["imapscore/error_message"]
         assert math.isnan(line.get("imapscore/value", math.nan))
 
 
-def test_with_a_language_model(answers: list[dict[str, Any]]) -> None:
-    def reply(request: Any) -> Any:
-        text = request.messages[-1].content
-        if "antibiotic treats" in text:
-            raise ProviderError("it said nothing", kind="empty")
-        told: dict[str, Any] = {"query": [{"term": "treatment", "value": "?"}], "constraint": []}
-        if "inform" in json.dumps(request.schema):
-            told = {"inform": [{"term": "treatment", "value": "drained" if "drained" in text else "rest"}]}
-        return Completion(json.dumps(told), "stop", "scripted", Usage(100, 10))
-
-    with Scorer(llm=ScriptedModel(reply)) as scorer:
-        result, rows = evaluate([row(answer) for answer in answers[:2]], MlflowImapScore(scorer=scorer))
-    kept = mlflow.get_trace(rows["abscess"]["trace_id"]).info.assessments
+def test_with_a_language_model(reader: ScriptedModel) -> None:
+    answer = {"response": SAID, "reference": SAID}
+    data = [row({**answer, "id": asked, "question": asked}) for asked in (ASKED, "What nobody knows?")]
+    with Scorer(llm=reader) as scorer:
+        result, rows = evaluate(data, MlflowImapScore(scorer=scorer))
+    kept = mlflow.get_trace(rows[ASKED]["trace_id"]).info.assessments
     (imapscore,) = (item for item in kept if item.name == "imapscore")
     assert imapscore.value == result.metrics["imapscore/mean"] == 1
     assert imapscore.metadata["tokens"] == "330"
-    assert rows["uti"]["imapscore/error_message"] == "it said nothing"
-    assert "(llm/empty)" in rows["uti"]["imapscore/rationale"]
+    assert rows["What nobody knows?"]["imapscore/error_message"] == "it said nothing"
+    assert "(llm/empty)" in rows["What nobody knows?"]["imapscore/rationale"]
 
 
 @pytest.mark.parametrize(
@@ -234,24 +216,6 @@ def test_keys_of_ones_own() -> None:
     assert feedback.value == 1
     (feedback,) = run(MlflowImapScore(references="best"), expectations={"expected_response": ["Sleep.", SAID]})
     assert feedback.value == 1
-
-
-def test_from_many_threads_at_once() -> None:
-    scorer = MlflowImapScore()
-    with ThreadPoolExecutor(16) as pool:
-        found = list(pool.map(lambda _: run(scorer)[0].value, range(64)))
-    assert found == [1.0] * 64
-
-
-def test_an_invalid_option_is_named() -> None:
-    with pytest.raises(UsageError, match="'metric'"):
-        MlflowImapScore(metric="imapscore")
-    with pytest.raises(UsageError):
-        MlflowImapScore(metrics="imapscroe")
-    with pytest.raises(UsageError, match="2"):
-        MlflowImapScore(name="mine", metrics="rouge1,rouge2")
-    with Scorer("rouge1") as scorer, pytest.raises(UsageError):
-        MlflowImapScore(scorer=scorer, metrics="rouge1")
 
 
 def test_mlflow_tells_other_settings_apart() -> None:
@@ -297,8 +261,8 @@ def test_a_threshold_adds_a_feedback_with_the_verdict(repeated: Any, threshold: 
     assert verdict.source == score.source
 
 
-def test_verdicts_in_an_evaluation(answers: list[dict[str, Any]]) -> None:
-    result, rows = evaluate([row(answer) for answer in answers], MlflowImapScore(threshold=0.3))
+def test_verdicts_in_an_evaluation() -> None:
+    result, rows = evaluate([row(answer) for answer in ROWS], MlflowImapScore(threshold=0.3))
     found = {key: line.get("imapscore_verdict/value") for key, line in rows.items()}
     # One reading each, so that nothing is known of its spread; 0.689, 0.116 and 0.659 on the page.
     assert found["abscess"] == found["胃炎"] == "pass"

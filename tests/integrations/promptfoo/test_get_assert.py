@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +12,8 @@ from imapeval import Scorer
 from imapeval.errors import ServiceError, UsageError
 from imapeval.integrations.adapter import shared_scorer
 from imapeval.integrations.promptfoo import get_assert
+from tests.integrations.answers import ROWS
 
-ANSWERS = Path(__file__).parents[3] / "docs" / "frameworks" / "answers.jsonl"
-RECORDED = [json.loads(line) for line in ANSWERS.read_text(encoding="utf-8").splitlines()]
 ASTHMA = {"question": "How is asthma treated?", "reference": "Salbutamol and inhaled steroids."}
 
 
@@ -28,16 +26,16 @@ def grade(output: Any, vars_: dict[str, Any] = ASTHMA, **config: Any) -> dict[st
 @pytest.mark.slow
 def test_the_same_numbers_as_the_command_from_several_threads(expected):
     with ThreadPoolExecutor(4) as pool:
-        grades = list(pool.map(lambda row: grade(row["response"], row), RECORDED * 3))
-    for row, found in zip(RECORDED * 3, grades, strict=True):
+        grades = list(pool.map(lambda row: grade(row["response"], row), ROWS * 3))
+    for row, found in zip(ROWS * 3, grades, strict=True):
         assert found["namedScores"].get("imapscore") == expected[row["id"]]
         assert found["score"] == (expected[row["id"]] or 0)
         assert found["pass"] is (expected[row["id"]] is not None)
 
 
 def test_a_score_comes_with_its_parts_and_its_reason():
-    found = grade(RECORDED[0]["response"], RECORDED[0])
-    ours = Scorer().score(**{key: RECORDED[0][key] for key in ("question", "reference", "response")})
+    found = grade(ROWS[0]["response"], ROWS[0])
+    ours = Scorer().score(**{key: ROWS[0][key] for key in ("question", "reference", "response")})
     assert found == {
         "pass": True,
         "score": ours.value,
@@ -51,7 +49,7 @@ def test_a_score_comes_with_its_parts_and_its_reason():
 
 
 def test_what_is_not_scored_fails_without_a_named_score():
-    assert grade("Drink water.", RECORDED[3]) == {
+    assert grade("Drink water.", ROWS[3]) == {
         "pass": False,
         "score": 0,
         "reason": "not scored: the question has no words (extraction/no-query)",
@@ -61,7 +59,7 @@ def test_what_is_not_scored_fails_without_a_named_score():
 
 
 def test_a_second_metric_that_fails_is_told_beside_the_first():
-    found = grade("Drink water.", RECORDED[3], metrics="rouge1,imapscore", threshold=0.0)
+    found = grade("Drink water.", ROWS[3], metrics="rouge1,imapscore", threshold=0.0)
     assert found["pass"]
     assert found["namedScores"] == {"rouge1": found["score"]}
     assert found["reason"].endswith("imapscore is not scored: the question has no words")
@@ -79,7 +77,7 @@ def test_a_repeated_score_near_the_threshold_is_too_close_to_call(
 
 @pytest.mark.parametrize(("threshold", "passes"), [(0.3, True), (0.9, False), (None, True), (0, True)])
 def test_threshold(threshold: float | None, passes: bool):
-    assert grade(RECORDED[0]["response"], RECORDED[0], threshold=threshold)["pass"] is passes
+    assert grade(ROWS[0]["response"], ROWS[0], threshold=threshold)["pass"] is passes
 
 
 def test_where_lower_is_better_a_threshold_is_the_most_that_passes(monkeypatch: pytest.MonkeyPatch):

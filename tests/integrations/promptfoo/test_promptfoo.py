@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.integrations.answers import ROWS
+
 PROGRAM = (
     os.environ.get("IMAPEVAL_PROMPTFOO")
     or shutil.which("promptfoo", path=Path(sys.prefix) / "node_modules" / ".bin")
@@ -21,17 +23,15 @@ PROGRAM = (
 if PROGRAM is None:
     pytest.skip("promptfoo is not installed here: python3 .ci/frameworks.py promptfoo", allow_module_level=True)
 
-ANSWERS = Path(__file__).parents[3] / "docs" / "frameworks" / "answers.jsonl"
-RECORDED = [json.loads(line) for line in ANSWERS.read_text(encoding="utf-8").splitlines()]
 ASTHMA = {"question": "How is asthma treated?", "reference": "Salbutamol."}
 DOWN = {"llm": "openai:stub", "base_url": "http://127.0.0.1:9/v1"}
 
 # What is tried, by name: the variables, the assertion's settings.
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    **{row["id"]: (row, {"config": {"metrics": "imapscore,rouge1"}}) for row in RECORDED},
-    "below": (RECORDED[0], {"config": {"threshold": 0.9}}),
-    "below promptfoo's own": (RECORDED[0], {"threshold": 0.9}),
-    "above": (RECORDED[0], {"config": {"threshold": 0.1}}),
+    **{row["id"]: (row, {"config": {"metrics": "imapscore,rouge1"}}) for row in ROWS},
+    "below": (ROWS[0], {"config": {"threshold": 0.9}}),
+    "below promptfoo's own": (ROWS[0], {"threshold": 0.9}),
+    "above": (ROWS[0], {"config": {"threshold": 0.1}}),
     "long": ({**ASTHMA, "response": "a " * 100_000}, {}),
     "an object": ({**ASTHMA, "response": {"text": "Salbutamol."}}, {}),
     "no output": ({**ASTHMA, "response": None}, {}),
@@ -41,8 +41,8 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"question": ASTHMA["question"], "references": ["Rest.", "Salbutamol."]},
         {"config": {"references": "best"}},
     ),
-    "misspelt": (RECORDED[0], {"config": {"treshold": 0.1}}),
-    "server down": (RECORDED[0], {"config": DOWN}),
+    "misspelt": (ROWS[0], {"config": {"treshold": 0.1}}),
+    "server down": (ROWS[0], {"config": DOWN}),
 }
 
 PROVIDER = """
@@ -110,7 +110,7 @@ def test_its_mean_leaves_out_what_is_not_scored(found, rows):
     assert metrics["namedScoresCount"]["imapscore"] == len(scores) == len(CASES) - len(unscored)
     assert metrics["namedScores"]["imapscore"] / len(scores) == pytest.approx(fmean(scores))
     # ROUGE needs no question.
-    assert metrics["namedScoresCount"]["rouge1"] == len(RECORDED)
+    assert metrics["namedScoresCount"]["rouge1"] == len(ROWS)
 
 
 @pytest.mark.parametrize(

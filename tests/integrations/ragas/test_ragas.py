@@ -8,9 +8,8 @@ import logging
 import math
 import os
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -26,28 +25,20 @@ from ragas.metrics.base import SimpleBaseMetric  # noqa: E402
 from imapeval import Scorer  # noqa: E402
 from imapeval.errors import SampleError, ServiceError, UsageError  # noqa: E402
 from imapeval.integrations.ragas import RagasImapScore  # noqa: E402
-from imapeval.llm.protocol import Completion, Usage  # noqa: E402
 from imapeval.llm.prices import Price  # noqa: E402
-from imapeval.llm.providers.scripted import ScriptedModel  # noqa: E402
+from tests.integrations import answers  # noqa: E402
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
-ANSWERS = Path(__file__).parents[3] / "docs" / "frameworks" / "answers.jsonl"
 ROWS: list[dict[str, Any]] = [
-    {"user_input": row.pop("question"), **row}
-    for row in map(json.loads, ANSWERS.read_text(encoding="utf-8").splitlines())
+    {"user_input": row["question"], **{name: row[name] for name in row if name != "question"}} for row in answers.ROWS
 ]
 ASKED = HumanMessage(content="How is a breast abscess treated?")
 SAID = AIMessage(content="It is drained with a needle.")
 REFERENCE = "The abscess is drained by needle aspiration."
-
-
-class Down:
-    identity = "down"
-    concurrency = 1
-
-    async def complete(self, request: object) -> Any:
-        raise ServiceError("the server is down", kind="unreachable")
 
 
 def take_samples() -> Any:
@@ -235,11 +226,11 @@ def test_the_mean_over_several_references_counts(metric: Any, expected: dict[str
         assert result.value == pytest.approx((other + expected["abscess"]) / 2)
 
 
-async def test_a_server_that_is_down_gives_no_number(caplog: pytest.LogCaptureFixture, tmp_path: Path):
-    metric = RagasImapScore(llm=Down())
-    with pytest.raises(ServiceError, match="the server is down"):
+async def test_a_server_that_is_down_gives_no_number(down: Any, caplog: pytest.LogCaptureFixture, tmp_path: Path):
+    metric = RagasImapScore(llm=down)
+    with pytest.raises(ServiceError, match="the key is refused"):
         metric.score(**ROWS[0])
-    with pytest.raises(ServiceError, match="the server is down"):
+    with pytest.raises(ServiceError, match="the key is refused"):
         await metric.abatch_score(ROWS)
 
     @experiment()
@@ -254,17 +245,11 @@ async def test_a_server_that_is_down_gives_no_number(caplog: pytest.LogCaptureFi
     with caplog.at_level(logging.ERROR, "ragas.executor"):
         found: Any = await aevaluate(take_samples(), metrics=[metric], show_progress=False)
     assert all(map(math.isnan, found["imapscore"]))
-    assert "the server is down" in caplog.text
+    assert "the key is refused" in caplog.text
 
 
-def test_what_a_language_model_cost_stands_in_the_traces():
-    def answer(request: Any) -> Completion:
-        asks = "inform" not in json.dumps(request.schema)
-        fact = {"term": "treatment", "value": "?" if asks else "Rest"}
-        told = {"query": [fact], "constraint": []} if asks else {"inform": [fact]}
-        return Completion(json.dumps(told), "stop", "scripted", Usage(100, 10))
-
-    metric = RagasImapScore(llm=ScriptedModel(answer), price=Price(1.0, 2.0))
+def test_what_a_language_model_cost_stands_in_the_traces(reader: Any):
+    metric = RagasImapScore(llm=reader, price=Price(1.0, 2.0))
     result = metric.score(user_input="How is gout treated?", response="Rest.", reference="Rest well.")
     assert result.value == 1.0
     usage = result.traces["output"]["usage"]
