@@ -1,4 +1,5 @@
 import json
+import random
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -71,8 +72,50 @@ def write_data(tmp_path: Path) -> WriteData:
     return write
 
 
+def read_results(run: str | Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the lines of a run's results, by sample and metric."""
+    lines = (Path(run) / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    return {(row["id"], row["metric"]): row for row in map(json.loads, lines)}
+
+
+def make_reply(said: str | Any, prompt_tokens: int = 100, completion_tokens: int = 10) -> tuple[int, dict[str, Any]]:
+    """Return the reply of an OpenAI-compatible server, with its status: a text, or JSON."""
+    content = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    choice = {"finish_reason": "stop", "message": {"role": "assistant", "content": content}}
+    usage = {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
+    return 200, {"choices": [choice], "usage": usage}
+
+
+def export_batch(imapeval: Command, data: Path, *options: str | Path, out: str = "batches") -> dict[str, Any]:
+    """Call `imapeval batch export`, and return what it prints."""
+    done = imapeval("batch", "export", data, "--out", out, "--json", *options)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def answer_batch(
+    exported: dict[str, Any], results: Path, answer: Callable[[dict[str, Any]], tuple[int, dict[str, Any]]]
+) -> list[dict[str, Any]]:
+    """Answer exported requests as a batch server does, in any order, each line on its own; return the lines."""
+    files = [Path(file["path"]) for file in exported["files"]]
+    lines = [json.loads(line) for path in files for line in path.read_text(encoding="utf-8").splitlines()]
+    random.Random(1).shuffle(lines)
+    with results.open("w", encoding="utf-8") as file:
+        for number, line in enumerate(lines):
+            assert (line["method"], line["url"]) == ("POST", "/v1/chat/completions")
+            status, body = answer(line)
+            response = {"status_code": status, "request_id": f"r{number}", "body": body}
+            record = {"id": f"{results.stem}-{number}", "custom_id": line["custom_id"], "response": response}
+            file.write(json.dumps(record | {"error": None}) + "\n")
+    return lines
+
+
 class Stub(ThreadingHTTPServer):
-    """A server on loopback that answers posted JSON by a function, and counts the calls."""
+    """A server on loopback that answers posted JSON by a function, and counts the calls.
+
+    Attributes:
+        taken: The requests whose answer was taken.
+    """
 
     daemon_threads = True
     # With five waiting connections, as is usual, a busy machine refuses some, which are then asked again.
@@ -82,6 +125,7 @@ class Stub(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answer = answer
         self.calls = 0
+        self.taken: list[dict[str, Any]] = []
 
     @property
     def url(self) -> str:
@@ -106,6 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
+        self.server.taken.append(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         pass

@@ -43,11 +43,6 @@ def test_every_threshold_must_be_met(imapeval: Command, write_data: WriteData):
     assert done.stderr.startswith("threshold: chrf: the mean ")
 
 
-def test_no_threshold_is_no_verdict(imapeval: Command, write_data: WriteData):
-    done = imapeval("score", write_data(SAMPLES), "--metrics", "rouge1", "--json")
-    assert json.loads(done.stdout)["thresholds"] == []
-
-
 def test_answers_that_cannot_be_scored_never_pass(imapeval: Command, write_data: WriteData):
     done = imapeval(
         *("score", write_data([WORDLESS]), "--metrics", "rouge1", "--threshold", "rouge1=0", "--max-failures", "9")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from imapeval.types import Sample
-from tests.cli.conftest import Command, Stub, WriteData
+from tests.cli.conftest import Command, Stub, WriteData, answer_batch, export_batch, make_reply, read_results
 
 Json = dict[str, Any]
 
@@ -27,10 +27,7 @@ NAMES = ["geval:empathy", "geval:empathy+imap", "geval:agreement"]
 
 def answer(body: Json) -> tuple[int, Json]:
     asked = body["messages"][-1]["content"]
-    said = "I cannot rate this." if "refuse this" in asked else str(2 + (body.get("seed") or 0) % 3)
-    choice = {"finish_reason": "stop", "message": {"role": "assistant", "content": said}}
-    usage = {"prompt_tokens": 100, "completion_tokens": 1}
-    return 200, {"model": body["model"], "choices": [choice], "usage": usage}
+    return make_reply("I cannot rate this." if "refuse this" in asked else str(2 + (body.get("seed") or 0) % 3), 100, 1)
 
 
 @pytest.fixture
@@ -43,11 +40,6 @@ def options(imapeval: Command, write_data: WriteData, tmp_path: Path, apart: Non
     settings = ["--set", "geval:empathy.samples=2", "--set", "geval:agreement.samples=3"]
     model = ["--llm", "openai:stub", "--relations", "graph"]
     return [str(data), "--metrics", METRICS, *settings, "--imaps", "imaps.jsonl", *model]
-
-
-def read_results(run: Path) -> dict[tuple[str, str], Json]:
-    lines = (run / "results.jsonl").read_text(encoding="utf-8").splitlines()
-    return {(row["id"], row["metric"]): row for row in map(json.loads, lines)}
 
 
 @pytest.mark.slow
@@ -93,17 +85,11 @@ def test_through_batches(imapeval: Command, options: list[str], tmp_path: Path) 
     options += ["--base-url", "http://127.0.0.1:9/v1"]
     data, *others = options
     for number in range(5):
-        found = json.loads(imapeval("batch", "export", data, "--out", "batches", "--json", *others).stdout)
+        found = export_batch(imapeval, Path(data), *others)
         if not found["samples"]["pending"]:
             break
         results = tmp_path / f"results-{number}.jsonl"
-        with results.open("w", encoding="utf-8") as file:
-            for written in found["files"]:
-                for line in map(json.loads, Path(written["path"]).read_text(encoding="utf-8").splitlines()):
-                    status, body = answer(line["body"])
-                    response = {"status_code": status, "request_id": "", "body": body}
-                    record = {"id": line["custom_id"], "custom_id": line["custom_id"], "response": response}
-                    file.write(json.dumps(record) + "\n")
+        answer_batch(found, results, lambda line: answer(line["body"]))
         done = imapeval("batch", "import", "batches", results)
         assert done.returncode == 0, done.stderr
     done = imapeval("score", *options, "--batch", "batches", "--out", "run", "--max-failures", "3")

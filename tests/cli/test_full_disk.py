@@ -19,7 +19,7 @@ import pytest
 from imapeval.errors import UsageError
 from imapeval.report.page_frame import write_page
 from imapeval.types import Sample
-from tests.cli.conftest import Process, WriteData
+from tests.cli.conftest import Process, WriteData, make_reply
 
 SAMPLES = [Sample(str(n), f"What helps in case {n}?", (f"Rest {n}.",), f"Ice {n}.") for n in range(40)]
 ROOM = 2_000_000
@@ -48,9 +48,7 @@ def server(serve: Callable[..., Any]) -> Any:
         seen[content] += 1
         facts = [{"term": "help", "values": re.findall("(?:Rest|Ice) [0-9]+", content)[-1:]}]
         said = json.dumps({"query": ["help"], "constraint": [], "inform": facts})
-        message = {"content": f"<think>{THOUGHTS}</think>{said}"}
-        usage = {"prompt_tokens": 100, "completion_tokens": 10}
-        return 200, {"choices": [{"finish_reason": "stop", "message": message}], "usage": usage}
+        return make_reply(f"<think>{THOUGHTS}</think>{said}")
 
     server = serve(answer)
     server.seen = seen

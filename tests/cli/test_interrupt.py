@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ import pytest
 
 from imapeval.cli.interrupt import Interrupted, run_until_interrupted
 from imapeval.types import Sample
-from tests.cli.conftest import Command, Process, WriteData
+from tests.cli.conftest import Command, Process, Stub, WriteData, make_reply
 
 SAMPLES = [Sample(str(number), f"What helps in case {number}?", ("Rest.",), f"Ice {number}.") for number in range(20)]
 
@@ -30,47 +29,29 @@ os.execv(sys.argv[1], sys.argv[1:])
 """Makes standard input the terminal that controls the process, and so sends it SIGHUP when it is closed."""
 
 
-class SlowServer(ThreadingHTTPServer):
+class SlowServer(Stub):
     """Takes its time for every answer.
 
     Attributes:
-        begun, answered: The user's part of the requests that came, and of those whose answer was taken.
+        begun: The user's part of the requests that came.
     """
 
-    daemon_threads = True
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(self.read)
         self.seconds = 0.4
         self.begun: list[str] = []
-        self.answered: list[str] = []
 
     @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/v1"
+    def answered(self) -> list[str]:
+        """The user's part of the requests whose answer was taken."""
+        return [body["messages"][-1]["content"] for body in self.taken]
 
-
-class _Handler(BaseHTTPRequestHandler):
-    server: SlowServer
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+    def read(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         asked = body["messages"][-1]["content"]
-        self.server.begun.append(asked)
-        time.sleep(self.server.seconds)
+        self.begun.append(asked)
+        time.sleep(self.seconds)
         facts = [{"term": "help", "values": re.findall("Rest|Ice [0-9]+", asked)[-1:]}]
-        imap = {"query": ["help"], "constraint": [], "inform": facts}
-        reply = {"choices": [{"finish_reason": "stop", "message": {"content": json.dumps(imap)}}]}
-        content = json.dumps(reply).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-        self.server.answered.append(asked)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        pass
+        return make_reply(json.dumps({"query": ["help"], "constraint": [], "inform": facts}))
 
 
 @pytest.fixture

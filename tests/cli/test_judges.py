@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from imapeval.types import Sample
-from tests.cli.conftest import Command, WriteData
+from tests.cli.conftest import Command, WriteData, make_reply, read_results
 
 SAMPLES = [
     Sample("good", "How is gout treated?", ("Take ibuprofen 400 mg.",), "Ibuprofen 400 mg helps."),
@@ -35,21 +35,13 @@ class Rater:
     def answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         asked = body["response_format"]["json_schema"]["name"]
         self.asked.append(asked)
-        said = json.dumps(REPLIES[asked])
-        if "refuse this" in body["messages"][-1]["content"]:
-            said = "I cannot rate this."
-        choice = {"finish_reason": "stop", "message": {"content": said}}
-        return 200, {"choices": [choice], "usage": {"prompt_tokens": 100, "completion_tokens": 5}}
+        refused = "refuse this" in body["messages"][-1]["content"]
+        return make_reply("I cannot rate this." if refused else REPLIES[asked])
 
 
 @pytest.fixture
 def rater(serve: Callable[..., Any], apart: None) -> Rater:
     return Rater(serve)
-
-
-def read_results(run: Path) -> dict[tuple[str, str], dict]:
-    lines = (run / "results.jsonl").read_text(encoding="utf-8").splitlines()
-    return {(row["id"], row["metric"]): row for row in map(json.loads, lines)}
 
 
 @pytest.mark.slow

@@ -14,10 +14,11 @@ from imapeval.errors import ServiceError
 from imapeval.evaluation.runs import Result, Run
 from imapeval.evaluation.stores import UNUSABLE_REPLIES, InMemoryStore, UnusableReplyGuard
 from imapeval.types import Failure, Sample, Score
-from tests.cli.conftest import Command, WriteData
+from tests.cli.conftest import Command, WriteData, make_reply
 
 SAMPLES = [Sample(str(n), "What helps against pain?", ("Rest.",), f"Rest {n}.") for n in range(4)]
 PAGE = "<html><title>502 Bad Gateway</title></html>"
+GOOD = {"query": ["help"], "constraint": [], "inform": [{"term": "help", "values": ["Rest"]}]}
 USELESS = [PAGE, "I'm sorry, but I can't help with that.", '{"query": ["help"], "constr']
 
 
@@ -31,11 +32,7 @@ def test_a_mended_server_is_asked_again(
 
     def answer(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         seen[json.dumps(body["messages"])] += 1
-        facts = [{"term": "help", "values": ["Rest"]}]
-        good = json.dumps({"query": ["help"], "constraint": [], "inform": facts})
-        message = {"content": said[0] or good}
-        usage = {"prompt_tokens": 100, "completion_tokens": 10}
-        return 200, {"choices": [{"finish_reason": "stop", "message": message}], "usage": usage}
+        return make_reply(said[0] or GOOD)
 
     server = serve(answer)
     llm = ("--llm", "openai:m", "--base-url", server.url, "--relations", "graph", "--price", "1,1")
@@ -67,12 +64,8 @@ def test_it_says_which_command_asks_for_failed_replies_again(
 ) -> None:
     said = ["I'm sorry, but I can't help with that."]
 
-    def answer(_: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        facts = [{"term": "help", "values": ["Rest"]}]
-        good = json.dumps({"query": ["help"], "constraint": [], "inform": facts})
-        return 200, {"choices": [{"finish_reason": "stop", "message": {"content": said[0] or good}}]}
-
-    llm = ("--llm", "openai:m", "--base-url", serve(answer).url, "--relations", "graph")
+    url = serve(lambda _: make_reply(said[0] or GOOD)).url
+    llm = ("--llm", "openai:m", "--base-url", url, "--relations", "graph")
     command = ("score", write_data(SAMPLES[:1]), "--metrics", "imapscore:paper", *llm)
     (line,) = (line for line in imapeval(*command).stderr.splitlines() if "--out" in line)
     _, _, run = line.partition(" --out ")
@@ -94,8 +87,8 @@ def test_what_looks_like_an_empty_list_is_asked_for_again(
     said = [useless]
 
     def answer(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        good = json.dumps({"supported": True} if "fact-support" in json.dumps(body) else {"facts": ["Rest."]})
-        return 200, {"choices": [{"finish_reason": "stop", "message": {"content": said[0] or good}}]}
+        good = {"supported": True} if "fact-support" in json.dumps(body) else {"facts": ["Rest."]}
+        return make_reply(said[0] or good)
 
     server = serve(answer)
     llm = ("--llm", "openai:m", "--base-url", server.url)
@@ -112,7 +105,7 @@ def test_what_looks_like_an_empty_list_is_asked_for_again(
 def test_a_run_without_one_usable_reply_is_stopped(
     imapeval: Command, write_data: WriteData, tmp_path: Path, serve: Callable[..., Any], workers: list[str]
 ) -> None:
-    server = serve(lambda _: (200, {"choices": [{"finish_reason": "stop", "message": {"content": USELESS[1]}}]}))
+    server = serve(lambda _: make_reply(USELESS[1]))
     llm = ("--llm", "openai:m", "--base-url", server.url, "--relations", "graph")
     samples = [Sample(str(n), f"What helps against pain {n}?", ("Rest.",), f"Rest {n}.") for n in range(400)]
     command = ("score", write_data(samples), "--metrics", "imapscore:mean,rouge1", "--out", "run", *llm, *workers)

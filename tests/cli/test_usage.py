@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from imapeval.types import Sample
-from tests.cli.conftest import Command, Process, WriteData
+from tests.cli.conftest import Command, Process, WriteData, make_reply
 
 SAMPLES = [Sample(str(n), f"What helps against pain {n}?", (f"Rest {n}.",), f"Rest {n}.") for n in range(4)]
 QUESTION = '{"query": ["treatment"], "constraint": []}'
@@ -40,10 +40,7 @@ class Server:
         time.sleep(self.seconds)
         asked = body.get("response_format", {}).get("json_schema", {}).get("name", "")
         text = {"question-imap": QUESTION, "answer-inform": ANSWER}.get(asked, REWORDED)
-        return 200, {
-            "choices": [{"finish_reason": "stop", "message": {"content": text}}],
-            "usage": {"prompt_tokens": PROMPT_TOKENS, "completion_tokens": COMPLETION_TOKENS},
-        }
+        return make_reply(text, PROMPT_TOKENS, COMPLETION_TOKENS)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from imapeval.evaluation import imap_files
 from imapeval.evaluation.runs import Run
 from imapeval.llm.structured.templates import find_texts
 from imapeval.types import Imap, Sample, Score
-from tests.cli.conftest import Command, WriteData
+from tests.cli.conftest import Command, WriteData, make_reply
 
 ASIDES = ("mint", "lemon", "ginger", "honey", "thyme")
 """Each reading makes another one of them a fact."""
@@ -41,10 +41,7 @@ class Fickle:
 
     def answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         self.asked.append(body)
-        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": self.say(body)}}
-        usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
-        reply = {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
-        return 200, reply | {"usage": usage}
+        return make_reply(self.say(body))
 
     def say(self, body: dict[str, Any]) -> str:
         seed, asked = body.get("seed"), body["messages"][-1]["content"]

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import random
 import re
 import shlex
 from collections.abc import Callable
@@ -13,7 +12,8 @@ import pytest
 
 from imapeval.llm.structured.templates import find_texts
 from imapeval.types import Sample
-from tests.cli.conftest import Command, Stub
+from tests.cli.conftest import Command, Stub, answer_batch
+from tests.cli.conftest import export_batch as export
 
 Json = dict[str, Any]
 
@@ -93,25 +93,8 @@ def write_samples(path: Path, samples: list[Sample]) -> Path:
     return path
 
 
-def run_batch(files: list[Path], results: Path, *, fail: Callable[[str], bool] = lambda _: False) -> None:
-    """Answer files of requests as a batch server does: in any order, each line on its own."""
-    lines = [json.loads(line) for path in files for line in path.read_text(encoding="utf-8").splitlines()]
-    random.Random(1).shuffle(lines)
-    with results.open("w", encoding="utf-8") as file:
-        for number, line in enumerate(lines):
-            assert (line["method"], line["url"]) == ("POST", "/v1/chat/completions")
-            status, reply = (
-                (500, {"error": {"message": "overloaded"}}) if fail(line["custom_id"]) else answer(line["body"])
-            )
-            response = {"status_code": status, "request_id": f"r{number}", "body": reply}
-            record = {"id": f"{results.stem}-{number}", "custom_id": line["custom_id"], "response": response}
-            file.write(json.dumps(record | {"error": None}) + "\n")
-
-
-def export(imapeval: Command, data: Path, *options: str, out: str = "batches") -> Json:
-    done = imapeval("batch", "export", data, "--out", out, "--json", *options)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+def run_batch(exported: Json, results: Path) -> None:
+    answer_batch(exported, results, lambda line: answer(line["body"]))
 
 
 def take(imapeval: Command, *results: Path, folder: str = "batches") -> Json:
@@ -124,18 +107,19 @@ def complete(imapeval: Command, data: Path, tmp_path: Path, *options: str) -> in
     """Export and import until nothing is pending, with failures on the way; return how often."""
     failed: set[str] = set()
 
-    def fail(key: str) -> bool:
+    def answer_or_fail(line: Json) -> tuple[int, Json]:
         """Fail a third of the requests once."""
+        key = line["custom_id"]
         fails = int(key[:4], 16) % 3 == 0 and key not in failed
         failed.add(key)
-        return fails
+        return (500, {"error": {"message": "overloaded"}}) if fails else answer(line["body"])
 
     for stage in range(1, 20):
         found = export(imapeval, data, *options)
         if not found["samples"]["pending"]:
             return stage - 1
         results = tmp_path / f"results-{stage}.jsonl"
-        run_batch([Path(file["path"]) for file in found["files"]], results, fail=fail)
+        answer_batch(found, results, answer_or_fail)
         take(imapeval, results)
     raise AssertionError("the batches do not come to an end")
 
@@ -226,7 +210,7 @@ def test_stages_and_what_was_asked_once(imapeval: Command, stub: Stub, tmp_path:
     # One sample has no reference.
     assert sorted(outcome["failure"]["kind"] for outcome in outcomes) == ["no-reference", *["pending"] * 4]
     results = tmp_path / "results.jsonl"
-    run_batch([Path(file["path"])], results)
+    run_batch(first, results)
     taken = take(imapeval, results)
     assert taken["new"] == 4
     named = {"export": {*first, *first["samples"], *file}, "import": {*taken}}
@@ -236,7 +220,7 @@ def test_stages_and_what_was_asked_once(imapeval: Command, stub: Stub, tmp_path:
     second = export(imapeval, data, *options)
     # 5 responses, 3 references: one is shared, one sample has none.
     assert (second["requests"], second["samples"]["pending"], second["samples"]["further"]) == (8, 5, 0)
-    run_batch([Path(file["path"]) for file in second["files"]], results)
+    run_batch(second, results)
     assert take(imapeval, results)["new"] == 8
     third = export(imapeval, data, *options)
     assert (third["requests"], third["waiting"], third["samples"]["complete"]) == (0, 0, 5)
@@ -252,7 +236,7 @@ def test_what_people_are_told(imapeval: Command, tmp_path: Path):
     second = imapeval("batch", "export", data, "--out", "batches", *options)
     assert "4 requests were written before" in second.stdout
     results = tmp_path / "results.jsonl"
-    run_batch([tmp_path / "batches" / "requests-001.jsonl"], results)
+    run_batch({"files": [{"path": tmp_path / "batches" / "requests-001.jsonl"}]}, results)
     whole = results.read_text()
     torn = whole.rstrip("\n")[:-30]
     results.write_text('{"custom_id": "strange", "error": {"message": "?"}}\n' + torn)

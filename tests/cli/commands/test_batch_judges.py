@@ -10,7 +10,8 @@ import pytest
 
 from imapeval.llm.structured.templates import find_texts
 from imapeval.types import Sample
-from tests.cli.conftest import Command, Stub, WriteData
+from tests.cli.conftest import Command, Stub, WriteData, answer_batch, make_reply, read_results
+from tests.cli.conftest import export_batch as export
 
 Json = dict[str, Any]
 
@@ -77,34 +78,16 @@ def judge(body: Json) -> str:
     return json.dumps(said, ensure_ascii=False)
 
 
-def answer(body: Json) -> Json:
-    choice = {"finish_reason": "stop", "message": {"role": "assistant", "content": judge(body)}}
-    return {"model": body["model"], "choices": [choice], "usage": {"prompt_tokens": 50, "completion_tokens": 7}}
-
-
 @pytest.fixture
 def stub(serve: Callable[..., Stub]) -> Stub:
-    return serve(lambda body: (200, answer(body)))
-
-
-def export(imapeval: Command, data: Path, *options: str) -> Json:
-    done = imapeval("batch", "export", data, "--out", "batches", "--json", *options)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return serve(lambda body: make_reply(judge(body)))
 
 
 def answer_files(found: Json, results: Path) -> list[str]:
-    """Answer exported files as a batch server does; return what was asked, by the names of the prompts."""
-    asked: list[str] = []
-    with results.open("w", encoding="utf-8") as file:
-        for path in (Path(written["path"]) for written in found["files"]):
-            for line in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
-                response = {"status_code": 200, "request_id": "", "body": answer(line["body"])}
-                record = {"id": line["custom_id"], "custom_id": line["custom_id"], "response": response}
-                file.write(json.dumps(record) + "\n")
-                form = line["body"].get("response_format", {"json_schema": {"name": "prometheus"}})
-                asked.append(form["json_schema"]["name"])
-    return asked
+    """Answer exported requests; return what was asked, by the names of the prompts."""
+    lines = answer_batch(found, results, lambda line: make_reply(judge(line["body"])))
+    forms = [line["body"].get("response_format", {"json_schema": {"name": "prometheus"}}) for line in lines]
+    return [form["json_schema"]["name"] for form in forms]
 
 
 def complete(imapeval: Command, data: Path, tmp_path: Path, *options: str) -> list[set[str]]:
@@ -120,10 +103,6 @@ def complete(imapeval: Command, data: Path, tmp_path: Path, *options: str) -> li
         done = imapeval("batch", "import", "batches", results)
         assert done.returncode == 0, done.stderr
     raise AssertionError("the batches do not come to an end")
-
-
-def read_results(run: Path) -> set[str]:
-    return set((run / "results.jsonl").read_text(encoding="utf-8").splitlines())
 
 
 @pytest.mark.slow
@@ -218,7 +197,7 @@ def test_relations_through_batches(imapeval: Command, write_data: WriteData, tmp
     assert imapeval("batch", "import", "batches", "results.jsonl").returncode == 0
     done = imapeval("score", data, *options, "--batch", "batches", "--out", "run")
     assert done.returncode == 0, done.stderr
-    (result,) = map(json.loads, read_results(tmp_path / "run"))
+    (result,) = read_results(tmp_path / "run").values()
     assert result["score"] == 1
 
 

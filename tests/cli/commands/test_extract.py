@@ -13,7 +13,7 @@ from imapeval.cli.interrupt import Interrupted
 from imapeval.evaluation import imap_files
 from imapeval.evaluation.samples import read
 from imapeval.types import Sample
-from tests.cli.conftest import Command, WriteData
+from tests.cli.conftest import Command, WriteData, make_reply
 
 SAMPLES = [
     Sample("a", "What helps against a fever?", ("Take ibuprofen.", "Drink plenty."), "Take paracetamol."),
@@ -71,8 +71,8 @@ def test_what_cannot_be_read_is_told(imapeval: Command, write_data: WriteData):
 def test_a_repeated_command_says_that_removing_its_file_costs_nothing(
     imapeval: Command, write_data: WriteData, tmp_path: Path, serve: Callable[..., Any]
 ):
-    good = json.dumps({"query": ["help"], "constraint": [], "inform": [{"term": "help", "values": ["ibuprofen"]}]})
-    server = serve(lambda _: (200, {"choices": [{"finish_reason": "stop", "message": {"content": good}}]}))
+    good = {"query": ["help"], "constraint": [], "inform": [{"term": "help", "values": ["ibuprofen"]}]}
+    server = serve(lambda _: make_reply(good))
     sample = Sample("a", "What helps against a fever?", ("Take ibuprofen.",), "Ibuprofen helps.")
     command = ("extract", write_data([sample]), "--llm", "openai:m", "--base-url", server.url)
     imapeval(*command)

@@ -22,10 +22,9 @@ from imapeval.study.intervals.coverage import describe_agreement_coverage
 from imapeval.types import Imap, Pair, Sample
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable
 
-    Command = Callable[..., subprocess.CompletedProcess[str]]
+    from tests.cli.conftest import Command
 
 INIT = ("--dimensions", "accuracy,completeness", "--scale", "0:5:.5")
 

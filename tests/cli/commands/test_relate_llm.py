@@ -10,7 +10,7 @@ import pytest
 
 from imapeval.llm.structured.templates import find_texts
 from imapeval.types import Sample
-from tests.cli.conftest import Command, WriteData
+from tests.cli.conftest import Command, WriteData, make_reply
 
 REFERENCE, RESPONSE, OTHER = "raise the head of the bed", "sleep with the upper body propped up", "quit cigarettes"
 SAMPLES = [
@@ -31,19 +31,18 @@ class Relater:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
-        self.about_other: tuple[int, Any] = (200, json.dumps(RELATIONS))
+        self.about_other: tuple[int, Any] = (200, RELATIONS)
 
     def answer(self, body: dict[str, Any]) -> tuple[int, Any]:
         asked, text = body["response_format"]["json_schema"]["name"], body["messages"][-1]["content"]
         self.asked.append(asked)
         if asked == "value-relation":
-            status, said = self.about_other if OTHER in text else (200, json.dumps(RELATIONS))
-        elif asked == "question-imap":
-            status, said = 200, json.dumps(QUESTION)
-        else:
-            value = next(value for value in (REFERENCE, RESPONSE, OTHER) if find_texts(text)["answer"] == value)
-            status, said = 200, json.dumps({"inform": [{"term": "advice", "values": [value]}]})
-        return status, {"choices": [{"finish_reason": "stop", "message": {"content": said}}]} if status == 200 else said
+            status, said = self.about_other if OTHER in text else (200, RELATIONS)
+            return make_reply(said) if status == 200 else (status, said)
+        if asked == "question-imap":
+            return make_reply(QUESTION)
+        value = next(value for value in (REFERENCE, RESPONSE, OTHER) if find_texts(text)["answer"] == value)
+        return make_reply({"inform": [{"term": "advice", "values": [value]}]})
 
 
 @pytest.fixture
@@ -163,7 +162,7 @@ def test_a_model_is_sent_texts_alone(imapeval: Command, serve: Callable[..., Any
         assert not re.search(r"secret|4\.25", json.dumps(body))
         text = body["messages"][-1]["content"]
         sent.append((asked, tuple(word for word in ("wrestlers", "They", "Coaches") if word in text)))
-        return 200, {"choices": [{"finish_reason": "stop", "message": {"content": json.dumps(replies[asked])}}]}
+        return make_reply(replies[asked])
 
     server = serve(answer)
     texts = {"question": "What helps wrestlers?", "reference": "They need rest.", "response": "Coaches use ice."}

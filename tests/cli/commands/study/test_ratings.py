@@ -1,11 +1,9 @@
 import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-Command = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.conftest import Command
 
 FILES = Path(__file__).parents[3] / "study" / "data" / "ratings" / "files"
 

@@ -1,13 +1,10 @@
 import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from imapeval.evaluation.samples import read
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.conftest import Command
 
 QUALITY = {"right": 5.0, "partial": 3.0, "wrong": 0.5}
 

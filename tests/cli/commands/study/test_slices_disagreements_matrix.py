@@ -1,8 +1,6 @@
 """`imapeval study slices`, `disagreements` and `matrix`."""
 
 import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,8 +10,7 @@ from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs import Result, RunSettings, RunWriter
 from imapeval.metrics.imapscore import compute_credit
 from imapeval.types import Failure, Imap, Match, Pair, Relation, Sample, Score
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.conftest import Command
 
 RATINGS = [1.0, 2.0, 2.5, 3.0, 4.0, 5.0]
 SCORES = {"m": [0.6, 0.2, 0.3, 0.5, 0.4, 0.1], "n": [0.1, 0.2, 0.4, 0.3, 0.6, 0.5]}

@@ -1,6 +1,4 @@
 import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +7,7 @@ import pytest
 from imapeval.evaluation.runs import RunSettings, RunWriter
 from imapeval.study.agreement.measure import STATISTICS
 from imapeval.types import Sample
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.conftest import Command
 
 
 @pytest.fixture

@@ -1,14 +1,12 @@
 import json
-import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from imapeval.study.data.ratings import read_ratings
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.conftest import Command
 
 
 def write(path: Path, raters: int = 3, *, right: Sequence[float] = (0.9, 0.85, 0.33)) -> np.ndarray:

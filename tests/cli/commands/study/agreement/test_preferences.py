@@ -1,14 +1,11 @@
 import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from imapeval.evaluation.runs import Result, RunSettings, RunWriter
 from imapeval.types import Sample, Score
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.conftest import Command
 
 
 @pytest.fixture

@@ -1,6 +1,4 @@
 import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +6,7 @@ import pytest
 
 from imapeval.evaluation.runs import Result, RunSettings, RunWriter
 from imapeval.types import Sample, Score
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.conftest import Command
 
 
 @pytest.fixture

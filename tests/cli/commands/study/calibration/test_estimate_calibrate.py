@@ -1,8 +1,7 @@
 import csv
 import json
 import re
-import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +13,7 @@ from imapeval.evaluation.samples import UNNAMED_SYSTEM
 from imapeval.study.calibration.predictions import Prediction
 from imapeval.study.intervals.coverage import describe_mean_coverage
 from imapeval.types import Failure, Sample, Score
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.conftest import Command
 
 N = 60
 

@@ -1,6 +1,4 @@
 import json
-import subprocess
-from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
@@ -10,8 +8,7 @@ import pytest
 from imapeval.evaluation.runs import Result, RunSettings, RunWriter
 from imapeval.study.data.findings import Comparison
 from imapeval.types import Sample, Score
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.conftest import Command
 
 
 @pytest.fixture

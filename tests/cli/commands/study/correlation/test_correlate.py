@@ -1,7 +1,5 @@
 import json
 import re
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,8 +7,7 @@ import pytest
 from imapeval.evaluation.runs import Result, RunSettings, RunWriter
 from imapeval.study.correlation.coefficients import all_coefficients
 from imapeval.types import Failure, Sample, Score
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.conftest import Command
 
 RATINGS = [1.0, 2.0, 3.0, 4.0, 5.0]
 

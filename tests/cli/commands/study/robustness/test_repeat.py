@@ -1,7 +1,6 @@
 """`imapeval study repeat`, with a server whose replies depend on the seed."""
 
 import json
-import subprocess
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +11,7 @@ import pytest
 
 from imapeval.llm.structured.templates import find_texts
 from imapeval.types import Sample
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.conftest import Command, make_reply
 
 COLD = ("How is a cold treated?", ("Rest and tea; mint; lemon; honey.",))
 SAMPLES = [
@@ -34,9 +32,7 @@ class Model:
     def __call__(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         task, seed = body["response_format"]["json_schema"]["name"], body["seed"]
         self.asked[task] += 1
-        said = json.dumps(self.reply(task, seed, find_texts(body["messages"][-1]["content"])))
-        choice = {"finish_reason": "stop", "message": {"content": said}}
-        return 200, {"choices": [choice], "usage": {"prompt_tokens": 90, "completion_tokens": 10}}
+        return make_reply(self.reply(task, seed, find_texts(body["messages"][-1]["content"])), 90)
 
     def reply(self, task: str, seed: int, texts: dict[str, str]) -> dict[str, Any]:
         if task == "question-imap":

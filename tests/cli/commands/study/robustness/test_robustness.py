@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -12,8 +11,7 @@ from imapeval.evaluation.runs import Result, RunSettings, RunWriter
 from imapeval.evaluation.samples import read
 from imapeval.llm.providers.scripted import ScriptedModel
 from imapeval.types import Failure, Sample, Score
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.conftest import Command
 
 SAMPLES = [
     Sample(f"{system}{n}", f"q{n}?", ("r",), f"answer {n}", "en", system, {"accuracy": float(n)})

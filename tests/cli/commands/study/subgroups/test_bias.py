@@ -2,7 +2,6 @@ import csv
 import json
 import random
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,7 @@ from typing import Any
 import pytest
 
 from imapeval.study.intervals.coverage import describe_mean_coverage
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.conftest import Command, make_reply
 
 ROWS = [
     {
@@ -99,8 +97,7 @@ def test_a_judge_of_the_same_family_as_a_system(
         rating = int(quality) + noise.choice([-0.5, 0, 0.5]) + (favour if own == "q" else 0)
         said = {name: min(5, max(0, rating)) for name in ("accuracy", "completeness", "specificity")}
         said |= {f"{name}_reason": "So." for name in said}
-        choice = {"finish_reason": "stop", "message": {"content": json.dumps(said)}}
-        return 200, {"choices": [choice], "usage": {"prompt_tokens": 100, "completion_tokens": 5}}
+        return make_reply(said)
 
     rows = [
         {
