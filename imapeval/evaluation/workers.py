@@ -128,6 +128,8 @@ class BatchScorer:
                 self._parts = self.open_parts()
             self._runner.run(evaluate_to_store(samples, self._parts, references=self.references, run=store))
         except ImapEvalError as error:
+            # The event loop stands still until the next batch, but requests under way have been paid for.
+            self._runner.run(_finish_tasks())
             return store, error
         return store, None
 
@@ -253,6 +255,12 @@ async def evaluate_in_workers(
             await asyncio.to_thread(workers.close)
     if not stopped():
         run.finish()
+
+
+async def _finish_tasks() -> None:
+    """Wait for all other tasks of the event loop."""
+    if others := asyncio.all_tasks() - {asyncio.current_task()}:
+        await asyncio.wait(others)
 
 
 async def _open_worker(workers: WorkerPool, scorer: BatchScorer) -> Worker:

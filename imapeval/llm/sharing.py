@@ -37,6 +37,8 @@ _TOKEN_SECONDS = 60.0
 _BACKLOG = 1024
 """Connections that may wait to be accepted."""
 
+_KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6}
+"""Seconds until a silent connection is probed, seconds between probes, and lost probes after which it has failed."""
 
 _LENGTH_BYTES = 8
 
@@ -107,7 +109,8 @@ class SharedModel:
             self._model = None if self.open_model is None else self.open_model()
         async with self._places:
             try:
-                outcome = await self._exchange(request)
+                # Shielded, as in `CachedModel.complete`: it may have been sent, and its completion goes to the cache.
+                outcome = await asyncio.shield(self._exchange(request))
             except (OSError, asyncio.IncompleteReadError) as error:
                 raise self._unreachable() from error
         if isinstance(outcome, Exception):
@@ -138,8 +141,8 @@ class SharedModel:
         if self._model is None:
             return None
         outcome = await _find_outcome(self._model, request)
-        if isinstance(outcome, ProviderError) and outcome.kind == "unreachable":
-            if not self._has_sent:  # a machine of a cluster that may not connect to the server
+        if isinstance(outcome, ProviderError | ServiceError) and outcome.kind == "unreachable":
+            if not self._has_sent:  # a machine of a cluster that may not connect to the server, or has a wrong proxy
                 self._model = None
             return None
         self._has_sent = True
@@ -190,23 +193,21 @@ class _Worker:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
-        self._is_dead = False
         self.last_outcome: _Outcome | None = None
 
     async def send(self) -> _Outcome | None:
-        """Have the worker send its request to the model; return None if it cannot.
+        """Have the worker send its request to the model; return None if it cannot, or is already dead.
 
         Raises:
-            ProviderError: It died, and may have sent the request.
+            ProviderError: It died meanwhile, and may have sent the request.
         """
         self.last_outcome = None
-        if self._is_dead:
+        if self._reader.at_eof() or self._reader.exception() is not None:
             return None
         try:
             self._writer.write(_pack(_Reply.SEND))
             self.last_outcome = await _receive(self._reader)
         except (OSError, asyncio.IncompleteReadError) as error:
-            self._is_dead = True
             raise ProviderError("the worker died", kind=WORKER_DIED, maybe_billed=True) from error
         except BaseException:
             # Closed, because an outcome that still arrives would be taken for the next request.
@@ -284,6 +285,7 @@ class ModelServer:
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with closing(writer), suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
+            _notice_vanished_machines(writer.get_extra_info("socket"))
             async with asyncio.timeout(_TOKEN_SECONDS):
                 if not secrets.compare_digest(await reader.readexactly(_TOKEN_BYTES), self._token):
                     return
@@ -302,6 +304,14 @@ class ModelServer:
         if self._is_stopped is not None and self._is_stopped():
             return ServiceError("the run was stopped.", kind=STOPPED)
         return await _find_outcome(self._model, request)
+
+
+def _notice_vanished_machines(connection: socket.socket) -> None:
+    """Have the connection fail if the machine at its other end is gone, which could not say so."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEPALIVE.items():
+        if hasattr(socket, name):  # which of them there are depends on the system
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 async def _find_outcome(model: Model, request: Request) -> _Outcome:

@@ -2,6 +2,7 @@
 
 import asyncio
 import pickle
+import socket
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from imapeval.errors import (
     ProviderError,
     ServiceError,
 )
+from imapeval.llm import sharing, tokens
 from imapeval.llm.middleware.budget import Ledger
 from imapeval.llm.prices import Price
 from imapeval.llm.protocol import Completion, Message, Request, Token, Usage
@@ -107,7 +109,12 @@ async def test_a_fault_of_the_program_in_a_worker_is_no_completion():
 
 @pytest.mark.parametrize(
     "opener",
-    [None, lambda: None, lambda: ScriptedModel([ProviderError("no route", kind="unreachable")])],
+    [
+        None,
+        lambda: None,
+        lambda: ScriptedModel([ProviderError("no route", kind="unreachable")]),
+        lambda: ScriptedModel([ServiceError("the proxy of this machine is no URL", kind="unreachable")]),
+    ],
 )
 async def test_the_main_process_sends_what_a_worker_cannot(opener):
     model = Portable([COMPLETION] * 2, opener)
@@ -117,27 +124,92 @@ async def test_the_main_process_sends_what_a_worker_cannot(opener):
     assert len(model.requests) == 2
 
 
+class DyingWorker:
+    """A worker that takes requests and dies before it sends them."""
+
+    def __init__(self, client: SharedModel) -> None:
+        self._client = client
+        self._connections: list[sharing._Streams] = []
+
+    async def ask(self, request: Request) -> asyncio.StreamReader:
+        reader, writer = await asyncio.open_connection(*self._client.address)
+        writer.write(self._client.token + sharing._pack(sharing._Message(request, can_send=True)))
+        self._connections.append((reader, writer))
+        return reader
+
+    def die(self) -> None:
+        for _, writer in self._connections:
+            writer.close()
+
+
 async def test_the_main_process_sends_again_what_a_dead_worker_was_sending(tmp_path: Path):
-    sending, ledger = asyncio.Event(), Ledger(price=Price(1.0, 1.0))
-
-    class Hanging(ScriptedModel):
-        async def complete(self, request):
-            sending.set()
-            await asyncio.sleep(60)
-            raise AssertionError
-
-    model = Portable([COMPLETION], lambda: Hanging([]))
+    ledger = Ledger(price=Price(1.0, 1.0))
+    model = Portable([COMPLETION], lambda: None)
     chain = add_middleware(model, cache=tmp_path / "cache.sqlite", ledger=ledger)
     async with ModelServer(chain, host="127.0.0.1", workers=1) as server:
-        work = asyncio.ensure_future(server.client.complete(REQUEST))
-        await sending.wait()
-        work.cancel()  # closes the connection, as death does
+        worker = DyingWorker(server.client)
+        assert await sharing._receive(await worker.ask(REQUEST)) is sharing._Reply.SEND
+        worker.die()
         other = sent_by_a_worker(replace(server.client, open_model=None))
         assert (await other.complete(REQUEST)).text == COMPLETION.text
         other.close()
     assert model.requests == [REQUEST]
     assert ledger.report()["calls"] - ledger.report()["cached"] == 1
     assert ledger.report()["uncertain_usd"] > 0
+
+
+async def test_what_a_dead_worker_was_never_told_to_send_costs_nothing():
+    ledger = Ledger(price=Price(1.0, 1.0))
+    model = Portable([COMPLETION] * 3, lambda: None)
+    model.concurrency = 1
+    async with ModelServer(add_middleware(model, ledger=ledger), host="127.0.0.1", workers=1) as server:
+        worker = DyingWorker(server.client)
+        assert await sharing._receive(await worker.ask(REQUEST)) is sharing._Reply.SEND
+        for seed in (1, 2):
+            await worker.ask(replace(REQUEST, seed=seed))
+        await asyncio.sleep(0.1)
+        worker.die()
+        async with asyncio.timeout(20):
+            while len(model.requests) < 3:
+                await asyncio.sleep(0.01)
+    assert ledger.report()["calls"] == 3
+    assert ledger.report()["uncertain_usd"] == Price(1.0, 1.0).cost_of(
+        Usage(tokens.bound_prompt(REQUEST), REQUEST.max_tokens)
+    )
+
+
+async def test_a_cancelled_request_that_a_worker_is_sending_is_paid_for_once(tmp_path: Path):
+    sending, answering = asyncio.Event(), asyncio.Event()
+
+    class Slow(ScriptedModel):
+        async def complete(self, request):
+            sending.set()
+            await answering.wait()
+            return await super().complete(request)
+
+    model, mine = Portable([], lambda: mine), Slow([COMPLETION])
+    chain = add_middleware(model, cache=tmp_path / "cache.sqlite")
+    async with ModelServer(chain, host="127.0.0.1", workers=1) as server:
+        work = asyncio.ensure_future(server.client.complete(REQUEST))
+        await sending.wait()
+        work.cancel()
+        await asyncio.wait([work])
+        answering.set()
+        assert (await server.client.complete(REQUEST)).text == COMPLETION.text
+    assert (model.requests, mine.requests) == ([], [REQUEST])
+
+
+async def test_a_machine_that_vanishes_is_noticed():
+    accepted: list[socket.socket] = []
+
+    class Watched(ModelServer):
+        def _accept(self, reader, writer):
+            super()._accept(reader, writer)
+            accepted.append(writer.get_extra_info("socket"))
+
+    async with Watched(Keeping([COMPLETION]), host="127.0.0.1", workers=1) as server:
+        await server.client.complete(REQUEST)
+        assert [bool(each.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)) for each in accepted] == [True]
 
 
 async def test_requests_one_after_the_other_take_one_connection(monkeypatch: pytest.MonkeyPatch):
@@ -234,9 +306,10 @@ async def test_a_worker_that_dies_does_not_cancel_its_request():
             return COMPLETION
 
     async with ModelServer(Slow([]), host="127.0.0.1", workers=1) as server:
-        work = asyncio.ensure_future(server.client.complete(REQUEST))
+        worker = DyingWorker(server.client)
+        await worker.ask(REQUEST)
         await asked.wait()
-        work.cancel()
+        worker.die()
         await asyncio.wait_for(answered.wait(), 5)
 
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,17 +19,22 @@ from typing import Any
 import pytest
 
 from imapeval.errors import ImapEvalError, ServiceError
+from imapeval.evaluation.evaluate import BATCH
 from imapeval.evaluation.forecast.simulated_replies import simulate_reply
 from imapeval.evaluation.pipeline import Pipeline, open_pipeline
 from imapeval.evaluation.runs import Run
 from imapeval.evaluation.samples import read
 from imapeval.evaluation.stores import InMemoryStore
-from imapeval.evaluation.workers import ProcessPool, evaluate_in_workers
+from imapeval.evaluation.workers import BatchScorer, ProcessPool, evaluate_in_workers
+from imapeval.llm.middleware.budget import Ledger
+from imapeval.llm.prices import Price
 from imapeval.llm.protocol import Completion, Message, Request, Usage
-from imapeval.llm.sharing import SharedModel
+from imapeval.llm.providers.scripted import ScriptedModel
+from imapeval.llm.registry import add_middleware
+from imapeval.llm.sharing import ModelServer, SharedModel
 from imapeval.metrics import registry
 from imapeval.metrics.base import Case, Metric, option
-from imapeval.types import Failure, Sample
+from imapeval.types import Failure, Imap, Match, Sample
 from tests.cli.conftest import Command, Process, WriteData
 
 
@@ -287,6 +292,69 @@ def test_an_error_for_all_ends_workers_that_wait_for_completions():
     with pytest.raises(ServiceError) as raised:
         asyncio.run(asyncio.wait_for(work, 60))
     assert raised.value.kind == "budget"
+
+
+class Reads:
+    """An extractor that asks the model about each sample."""
+
+    signature = "reads"
+    concurrency = 8
+
+    def __init__(self, llm: SharedModel) -> None:
+        self.llm = llm
+
+    async def extract(self, sample: Sample) -> tuple[Imap, ...]:
+        await self.llm.complete(Request((Message("user", sample.id),)))
+        return (Imap((), (), (), ()),)
+
+
+class Relates:
+    """A matcher that finds nothing."""
+
+    signature = "relates"
+
+    async def match(self, imaps: Sequence[Imap], **about: Any) -> list[tuple[Match, ...] | Failure]:
+        return [()] * len(imaps)
+
+
+class Refused(Metric):
+    """Cannot score any sample."""
+
+    name = "refused"
+    summary = "Nothing."
+    requires = frozenset({"imap"})
+
+    def score(self, case: Case) -> float:
+        raise ServiceError("no", kind="auth")
+
+
+class SentByWorkers(ScriptedModel):
+    """Is opened by workers, where it answers the first batch of requests at once and the others after a while."""
+
+    async def complete(self, request: Request) -> Completion:
+        await asyncio.sleep(0.5 if int(request.messages[0].content) >= BATCH else 0.0)
+        return await super().complete(request)
+
+    def open_for_workers(self, **about: Any) -> "Callable[[], SentByWorkers]":
+        return lambda: self
+
+
+async def test_a_worker_finishes_what_it_is_sending_when_another_metric_fails(tmp_path: Path):
+    model, ledger = SentByWorkers(lambda _: Completion("{}", "stop", "m", Usage(1, 1))), Ledger(price=Price(1.0, 1.0))
+    samples = [Sample(str(n), "?", ("x",), "x") for n in range(100)]
+    chain = add_middleware(model, cache=tmp_path / "cache.sqlite", ledger=ledger)
+    async with ModelServer(chain, host="127.0.0.1", workers=1) as server:
+        scorer = BatchScorer(lambda: Pipeline([Refused()], Reads(server.client), Relates(), {}), "mean")
+
+        def score() -> ImapEvalError | None:
+            _, error = scorer.score(samples, {})
+            scorer._runner.run(asyncio.to_thread(server.client.close))
+            scorer._runner.close()
+            return error
+
+        assert isinstance(await asyncio.to_thread(score), ServiceError)
+    assert ledger.report()["uncertain_usd"] == 0
+    assert ledger.report()["calls"] == len(model.requests) > BATCH
 
 
 class Costs(Metric):
