@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import ipaddress
 import json
 import math
 import os
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from imapeval.llm.providers.connection import ClientPool
 
 OPENAI_URL = "https://api.openai.com/v1"
-
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
-"""Hosts that mean another machine on each machine."""
 
 _CONCURRENCY = 64
 
@@ -99,7 +97,9 @@ class OpenAIModel:
 
     def open_for_workers(self, *, concurrency: int, local: bool) -> Callable[[], OpenAIModel | None] | None:
         """See `PortableModel`: workers must have the same key, which is not passed on to them."""
-        if not local and urlsplit(self._address.url).hostname in _LOOPBACK:
+        if type(self) is not OpenAIModel:  # a subclass may send something else
+            return None
+        if not local and _is_this_machine(urlsplit(self._address.url).hostname or ""):
             return None
         return partial(_open_equal, self._name, self._base_url, self._timeout, concurrency, _account_digest())
 
@@ -248,6 +248,15 @@ def model_identity(name: str, *, base_url: str | None = None) -> str:
         # It is part of every signature.
         raise UsageError("the name of the model contains the key. Write --llm openai:NAME, without the key.")
     return f"openai:{name}" + ("" if url == OPENAI_URL else f"@{url}")
+
+
+def _is_this_machine(host: str) -> bool:
+    """Return whether a host is another machine on each machine."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return f".{host.rstrip('.')}".endswith(".localhost")
+    return address.is_loopback or address.is_unspecified
 
 
 def _open_equal(name: str, base_url: str, timeout: float, concurrency: int, account: bytes) -> OpenAIModel | None:

@@ -1,6 +1,7 @@
 import asyncio
 import contextlib
 import json
+import pickle
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -77,6 +78,43 @@ def test_openai_itself_needs_a_key(monkeypatch):
         OpenAIModel("gpt-4.1-mini")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     assert OpenAIModel("gpt-4.1-mini").identity == "openai:gpt-4.1-mini"
+
+
+def open_in_a_worker(model, *, local=False):
+    opener = model.open_for_workers(concurrency=5, local=local)
+    return opener and pickle.loads(pickle.dumps(opener))
+
+
+def test_workers_open_the_same_model():
+    model = OpenAIModel("m", base_url="http://me:secret@model.example/v1?a=b", timeout=3.0)
+    copy = open_in_a_worker(model)()
+    assert (copy.identity, copy.concurrency, copy._address, copy._timeout) == (model.identity, 5, model._address, 3.0)
+
+
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"])
+def test_a_worker_with_another_account_does_not_open_it(monkeypatch, name):
+    monkeypatch.setenv(name, "sk-mine")
+    opener = OpenAIModel("m", base_url="http://model.example/v1").open_for_workers(concurrency=5, local=False)
+    assert b"sk-mine" not in pickle.dumps(opener)
+    monkeypatch.setenv(name, "sk-other")
+    assert opener() is None
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LocalHost.", "model.localhost", "127.0.0.1", "127.0.0.2", "[::1]", "0.0.0.0"]
+)
+def test_workers_on_other_machines_do_not_open_a_model_of_this_one(host):
+    model = OpenAIModel("m", base_url=f"http://{host}:8000/v1")
+    assert open_in_a_worker(model) is None
+    assert open_in_a_worker(model, local=True) is not None
+
+
+def test_workers_do_not_open_a_model_that_another_class_changes():
+    class Signing(OpenAIModel):
+        def request_body(self, request):
+            return {**super().request_body(request), "signature": "s"}
+
+    assert open_in_a_worker(Signing("m", base_url="http://model.example/v1")) is None
 
 
 def test_the_address_may_come_from_the_environment(monkeypatch):
