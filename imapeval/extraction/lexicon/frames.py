@@ -6,6 +6,7 @@ Disclaimers of a chatbot, introductions of lists, and what a statement is based 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from imapeval.extraction.lexicon.clauses import trim_piece
@@ -100,6 +101,13 @@ _PURPOSE = re.compile(
 )
 _SETTING = re.compile(r"(?<![先最然今此随前以])后|期间|(?<![以目之])前")
 _MAX_SETTING_CHARACTERS = 16
+_SPEAKER = re.compile(
+    r"(?:patient|doctor|nurse|guest\w*|clinician|physician|user|assistant|answer|[qa]|facts?|truth|reality"
+    r"|患者|病人|医生|护士|家属|[问答]|回答|结论|事实|真相)(?: ?\d)?",
+    re.IGNORECASE,
+)
+_SPEAKER_LABEL = re.compile(rf"(?:{_SPEAKER.pattern})\s?[:：]\s*", re.IGNORECASE)
+_ASKING_SPEAKER = re.compile(rf"(?!a(?:nswer)?\b|[回答结]){_SPEAKER.pattern}\s?[:：]", re.IGNORECASE)
 # Before a colon: whom, which severity, time or rank the statements after it are about.
 _PERSON = (
     r"adolescents?|adults?|athletes?|bab(?:y|ies)|boys?|child(?:ren)?|elderly|females?|girls?|infants?|kids?|m[ae]n|males?|mothers?"
@@ -107,20 +115,34 @@ _PERSON = (
 )
 _SEVERITY = r"(?:mild(?:er)?|moderate(?:ly)?|severe(?:ly)?|acute(?:ly)?|chronic(?:ally)?)"
 _ILLNESS = r"(?:attacks?|cases?|disease|episodes?|forms?|illness|infections?|pain|phase|stage|symptoms?)"
+# Not "severe side effects", below which they are listed.
+_NO_ILLNESS = r"(?!(?:complication|effect|reaction|sign|treatment)s?\b)"
+_GRADED = rf"(?:mild|moderate|severe) (?:{_NO_ILLNESS}[\w-]+ )?{_NO_ILLNESS}[\w-]+"
 _NUMBERED = r"(?:day|week|month|trimester)s?"
 _TIME = (
     rf"(?:mornings?|midday|noon|afternoons?|evenings?|nights?|bedtime|{_NUMBERED} (?:\d{{1,2}}|one|two|three|four)"
-    rf"(?:(?: to |-|–)\d{{1,2}})?|(?:first|second|third|last) {_NUMBERED}|(?:first|second|third)[- ](?:line|choice)"
+    rf"(?:(?: to |-|–)\d{{1,2}})?|(?:first|second|third|last) {_NUMBERED}"
+    r"|(?:first|second|third|1st|2nd|3rd)[- ](?:line|choice)(?: (?:choice|drugs?|options?|therapy|treatment))?"
     r"|(?:before|after|during|while|whilst) [\w -]{1,30})"
+)
+# A value that only some patients have: "> 3 cm", 体温超过38.5℃, 1岁以下.
+_LIMIT = (
+    r"[^,;:，。；：\d]{0,20}?(?:[<>≤≥＜＞]=?|\b(?:over|under|above|below|(?:less|more) than|at least|up to)\b"
+    r"|超过|低于|[高大小]于|不足|不到|未满)"
+    r"\s?\d[^,;:，。；：]{0,15}"
+    r"|[^,;:，。；：\d]{0,8}\d[\d.~～–至到-]*\s?(?:岁|个?月|周|天|[a-z%℃°]{1,6}|[厘毫]米|度)(?:及?以?[上下内]|[前后])"
+    r"|\d+(?:\s?(?:[-–~～]|to|至|到)\s?\d+)?\s?(?:years?|months?|weeks?|days?|周?岁)(?: old)?"
 )
 _CASE: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(
-        rf"(?:(?:in|for|at|if|the|with) ){{0,2}}(?:{_SEVERITY}(?: {_ILLNESS})?|{_TIME}"
+        rf"(?:(?:in|for|at|if|the|with) ){{0,2}}(?:{_SEVERITY}(?: {_ILLNESS})?|{_GRADED}|{_TIME}|{_LIMIT}"
+        r"|(?:stage|type) (?:\d|i{1,3}v?|[a-d])(?: [\w-]+){0,2}|(?:left|right) [\w-]+"
         rf"|(?:[\w-]+ ){{0,2}}(?:{_PERSON})"
         r"(?: (?:over|under|with|without|who|aged|older|younger|taking|on) [\w -]{1,30})?)",
         re.IGNORECASE,
     ),
     "zh": re.compile(
+        rf"{_LIMIT}|[^，。；]{{0,6}}(?:(?<![全效要能重异感限阴阳])性|(?<![类分体血])型|(?<![等分年])级|[左右][眼耳侧肺肾膝手脚足腿])|"
         r"(?:[轻中重危](?:症|型|度)?(?:患者|者|病人)?|急性|慢性|[^，。；]{1,8}(?:患者|病人|人群)|[^，。；]{0,8}(?:孕妇|产妇|儿童|小孩|孩子|婴幼?儿|新生儿|成年?人|大人|老年?人|男性|女性|[^患或学记编作]者|期))"
         r"|[早中晚](?:上|晨|餐前|餐后|饭前|饭后)?|上午|下午|中午|睡前|第[一二三四1-4]?[天周月]|[术饭餐产孕][前中后期]|[一二三]线|[首次]选",
     ),
@@ -179,3 +201,21 @@ def is_setting(piece: Piece, text: str) -> bool:
     short = 1 < len(piece.text) <= _MAX_SETTING_CHARACTERS
     ends = short and any(found.end() == len(piece.text) for found in _SETTING.finditer(piece.text))
     return ends and _COMMA.match(text, piece.end) is not None and not find_governor(piece.text)
+
+
+def names_speaker(text: str) -> bool:
+    """Return whether a text only names who speaks, or that what follows is a question, an answer or a fact."""
+    return _SPEAKER.fullmatch(text) is not None
+
+
+def strip_speaker(sentence: Piece) -> Piece:
+    """Return a sentence without the name of who says it: "A: No"."""
+    found = _SPEAKER_LABEL.match(sentence.text)
+    return (
+        replace(sentence, text=sentence.text[found.end() :], start=sentence.start + found.end()) if found else sentence
+    )
+
+
+def quotes_question(sentence: Piece, text: str) -> bool:
+    """Return whether a sentence is a question behind the name of who asks it: "Q: Is it safe?"."""
+    return text.startswith(("?", "？"), sentence.end) and _ASKING_SPEAKER.match(sentence.text) is not None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from imapeval.extraction.lexicon.alternatives import Part, split_alternatives
 from imapeval.extraction.lexicon.clauses import split_items
 from imapeval.extraction.lexicon.cues import is_courtesy
-from imapeval.extraction.lexicon.frames import introduces_list, names_case
+from imapeval.extraction.lexicon.frames import introduces_list, names_case, names_speaker, quotes_question
 from imapeval.extraction.lexicon.headings import find_list_governor, is_category
 from imapeval.text.negation.governors import find_governor, find_negator, is_unsuitable, strip_final_verb
 from imapeval.text.negation.hazards import is_hazard
@@ -32,12 +32,6 @@ _LISTING: Mapping[Lang, re.Pattern[str]] = {
 _OR = re.compile(r"\bn?or\b|[或]", re.IGNORECASE)
 _COMMA = re.compile("[,，]")
 _COLONS = (":", "：")
-_SPEAKER = re.compile(
-    r"(?:patient|doctor|nurse|guest\w*|clinician|physician|user|assistant|answer|[qa]|facts?|truth|reality"
-    r"|患者|病人|医生|护士|家属|[问答]|回答|结论|事实|真相)(?: ?\d)?",
-    re.IGNORECASE,
-)
-_ASKING_SPEAKER = re.compile(rf"(?!a(?:nswer)?\b|[回答结]){_SPEAKER.pattern}\s?[:：]", re.IGNORECASE)
 _NONE: Mapping[Lang, str] = {"en": "no", "zh": "无"}
 # Between a name and what is said of it.
 _LABEL_END = re.compile(r"[)）]?(?:[:：?？]|\s*[–—-]+)\s*")
@@ -195,7 +189,7 @@ class _Link:
 
 def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, courtesies: bool = False) -> Iterator[Item]:
     """Yield the items of a sentence; `courtesies` says whether polite phrases and quoted questions are among them."""
-    if not courtesies and _quotes_question(governed.sentence, text):
+    if not courtesies and quotes_question(governed.sentence, text):
         return
     links = _drop_labels(governed, text, lang, courtesies=courtesies)
     introduced = False
@@ -353,14 +347,9 @@ def is_detail(text: str) -> bool:
 
 
 def _is_name(text: str) -> bool:
-    if len(text) > _MAX_NAME_CHARACTERS or _SPEAKER.fullmatch(text):
+    if len(text) > _MAX_NAME_CHARACTERS or names_speaker(text):
         return False
     return not (is_condition(text) or is_negated(text))
-
-
-def _quotes_question(sentence: Piece, text: str) -> bool:
-    """Return whether a sentence is a question behind the name of who asks it: "Q: Is it safe?"."""
-    return text.startswith(("?", "？"), sentence.end) and _ASKING_SPEAKER.match(sentence.text) is not None
 
 
 def _introduces_members(link: _Link, text: str, end: int) -> bool:

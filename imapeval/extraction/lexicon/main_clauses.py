@@ -36,10 +36,9 @@ _HAS_VERB = re.compile(
 # How a clause may begin: with what only the reader is told, with another imperative, or with a subject before its verb.
 _OTHER_WORD = rf"(?!{_DETERMINER}\s|{_PRONOUN}\s)[\w'’-]+\s"
 _CLAUSE_START = re.compile(
-    r"(?<=\w)(?=\s(?:(?P<then>then|please)\s+)*"
-    r"(?P<clause>(?P<imperative>do not|don['’]t|never|avoid|call|consult|contact|see|seek|visit)\s"
-    r"|(?:always|apply|ask|choose|give|stop|take|try|use|wear)\s"
-    rf"|{_PRONOUN}\s(?:\w+ly\s)?{_FINITE}|{_DETERMINER}\s(?:{_OTHER_WORD}){{1,3}}?(?!do){_FINITE}|{_OTHER_WORD}(?!do){_FINITE}))",
+    r"(?<=\w)(?=\s(?:(?:then|please)\s|(?P<clause>(?P<imperative>avoid|call|consult|contact(?! with)|see|seek|visit)\s"
+    r"|(?:do not|don['’]t|never|always|apply|ask|choose|give|stop|take|try|use|wear)\s"
+    rf"|{_PRONOUN}\s(?:\w+ly\s)?{_FINITE}|{_DETERMINER}\s(?:{_OTHER_WORD}){{1,3}}?(?!do){_FINITE}|{_OTHER_WORD}(?!do){_FINITE})))",
     re.IGNORECASE,
 )
 # What a clause continues: a conjunction, a preposition, a verb that lacks its object, or one that quotes a clause.
@@ -50,7 +49,10 @@ _CONTINUED = re.compile(
     rf"|{_FINITE}|{_PRONOUN}|I|{_DETERMINER})$",
     re.IGNORECASE,
 )
-_NO_SUBJECT = re.compile(rf"(?:{_FINITE}|had|not|never|also|who|that|which|what|and|or|\w+ly)\s", re.IGNORECASE)
+_NO_SUBJECT = re.compile(
+    rf"(?!do not\s|never\s|don['’]t\s)(?:{_FINITE}|had|not|never|also|who|that|which|what|and|or|\w+ly)\s",
+    re.IGNORECASE,
+)
 _MAX_CHARACTERS = 200
 """Characters of a condition that are searched for its end."""
 
@@ -78,7 +80,10 @@ def _find_clauses(text: str) -> Iterator[int]:
     """Yield where an English condition ends because another clause begins behind its verb."""
     for found in _CLAUSE_START.finditer(text, 0, _MAX_CHARACTERS):
         before = text[: found.start()]
-        is_told = found["then"] or (found["imperative"] and " " in before)
-        no_subject = not found["imperative"] and _NO_SUBJECT.match(found["clause"])
-        if (is_told or _HAS_VERB.search(before)) and not (_CONTINUED.search(before) or no_subject):
+        clause = found["clause"]
+        if clause is None or (found["imperative"] and " " in before):
+            begins = True
+        else:
+            begins = _HAS_VERB.search(before) and not _NO_SUBJECT.match(clause)
+        if begins and not _CONTINUED.search(before):
             yield found.start()

@@ -37,7 +37,7 @@ _RESTATED_SHARE = 0.5
 # What a statement says of things that it need not name: a verdict, or what to do with them.
 _VERDICT = re.compile(
     r"^(?:begin|continue|get|give|keep|start|take|try|use)\b"
-    r"|\b(?:advised|allowed|fine|indicated|necessary|needed|ok(?:ay)?|permitted|possible|recommended|required|safe)\b"
+    r"|\b(?:advised|allowed|fine|indicated|necessary|needed|ok(?:ay)?|permitted|recommended|required|safe)\b"
     r"|可以|能|安全|必须|需要|应该?",
     re.IGNORECASE,
 )
@@ -176,7 +176,9 @@ class QuestionContent:
             return False
         if _HEADING_END.match(answer, piece.end):
             return True
-        if any(verdict.lower() not in self._question.lower() for verdict in _VERDICT.findall(piece.text)):
+        if phrase.tokens and any(
+            verdict.lower() not in self._question.lower() for verdict in _VERDICT.findall(piece.text)
+        ):
             return False
         # 孕妇吃螃蟹，容易流产 states only the second half; what the piece lost at its start may be 可以.
         is_topic = self._lang == "zh" and _TOPIC_END.match(answer, piece.end)

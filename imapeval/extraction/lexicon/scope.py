@@ -13,6 +13,7 @@ from imapeval.extraction.lexicon.items import is_remedy, prepend_governor
 from imapeval.extraction.lexicon.openings import begins_anew, names_food_or_drug
 from imapeval.text.negation.governors import (
     denies_being,
+    denies_list,
     find_denied_verb,
     find_denying_predicate,
     find_governor,
@@ -187,7 +188,7 @@ class _Scope:
             # "Gout is not contagious or hereditary": subject and verb apply to both.
             listing = find_listing_verb(text, lang)
             verb = listing or find_denied_verb(text)
-            loose = not listing and (lang == "zh" or not advises_against(verb))
+            loose = not listing and (lang == "zh" or not (advises_against(verb) or denies_list(verb)))
             own = is_clause(text[len(verb) :], lang) and not verb.endswith(" to")
             single = single or bool(_RELATIVE.search(verb) or _VITAL.match(text, len(verb)))
             return cls("" if own else verb, loose=loose, single=single)

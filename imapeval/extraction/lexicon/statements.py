@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING
 from imapeval.extraction.lexicon.clauses import Piece, trim_piece
 from imapeval.extraction.lexicon.coordination import names_nothing
 from imapeval.extraction.lexicon.cues import is_courtesy
-from imapeval.extraction.lexicon.frames import drop_disclaimers, is_frame, is_setting, names_case
+from imapeval.extraction.lexicon.frames import drop_disclaimers, is_frame, is_setting, names_case, strip_speaker
 from imapeval.extraction.lexicon.headings import GovernedSentence, find_heading_before_colon, govern_sentences
 from imapeval.extraction.lexicon.items import split_into_items
 from imapeval.extraction.lexicon.main_clauses import split_main_clause
+from imapeval.extraction.lexicon.reports import resolve_reports
 from imapeval.extraction.lexicon.scope import apply_governors, is_clause
 from imapeval.extraction.lexicon.tables import read_table, split_tables
 from imapeval.text.language import HAN, has_chinese
 from imapeval.text.negation.governors import UNTRUE, find_governor
 from imapeval.text.negation.hazards import is_hazard
 from imapeval.text.negation.stance import NEGATING_CHARACTERS, is_negated
+from imapeval.text.negation.yes_no import answer_question, find_polar_question, find_verdict, is_ambiguous
 from imapeval.text.phrases import is_condition
 
 if TYPE_CHECKING:
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
 
 MAX_STATEMENT_CHARACTERS = 200
 """Longest statement, in characters; a longer clause is cut. No single fact needs more."""
+
+_MAX_VERDICT_CHARACTERS = 40
+"""Characters of a sentence that are searched for a yes or no."""
 
 # Openings that add nothing to a statement.
 _LEAD: Mapping[Lang, re.Pattern[str]] = {
@@ -68,6 +73,24 @@ _TAIL: Mapping[Lang, re.Pattern[str]] = {
     ),
     "zh": re.compile(
         r"(?:等等|等(?:项目|措施|方法|方式|药物|症状|检查|治疗|指标|情况|问题|因素|疾病|食物|手段)?|的话?|即可|为主|为宜)$"
+    ),
+}
+# What comes first, or is preferred, and what comes second, as two facts: each is stated, and so is their order.
+_ORDER: Mapping[Lang, tuple[re.Pattern[str], str]] = {
+    "en": (
+        re.compile(
+            r"(?:(?:(?:at )?first|begin with|start with),? )?(?P<first>[^,;:]{3,60}?)(?: first)?"
+            r"(?:,? (?:and )?then|, followed by) (?:add |switch to )?(?P<second>[^,;:]{3,60})",
+            re.IGNORECASE,
+        ),
+        "{first} before {second}",
+    ),
+    "zh": (
+        re.compile(
+            r".{0,20}?(?<!首)(?:先(?!天|兆)|首选)(?P<first>[^，,。；：]{1,20})[，,]"
+            r"(?:然后|之后|接着|随后|其次(?:是|选|考虑)?|次选|再|后)再?(?P<second>[^，,。；：]{1,20})"
+        ),
+        "先{first}后{second}",
     ),
 }
 _FINITE = r"(?:is|are|was|were|has|can(?:not)?|could|may|might|will|would|should|must)"
@@ -110,10 +133,50 @@ def read_statements(text: str, lang: Lang) -> Iterator[Piece]:
                     yield from _read_sentence(found, text, lang)
             continue
         part = text[start:end]
-        for governed in govern_sentences(part, lang):
+        for governed in _answer_questions(resolve_reports(govern_sentences(part, lang), lang), part, lang):
+            if isinstance(governed, Piece):
+                yield replace(governed, start=governed.start + start, end=governed.end + start)
+                continue
             for sentence in drop_disclaimers(governed.sentence, lang):
                 for piece in _read_sentence(replace(governed, sentence=sentence), part, lang):
                     yield replace(piece, start=piece.start + start, end=piece.end + start)
+
+
+def _answer_questions(
+    sentences: Iterable[GovernedSentence | Piece], text: str, lang: Lang
+) -> Iterator[GovernedSentence | Piece]:
+    """Yield the sentences, and in place of a question and a yes or no to it, the statement that it stands for."""
+    asked: GovernedSentence | None = None
+    for governed in sentences:
+        if isinstance(governed, Piece):
+            if asked is not None:
+                yield asked
+                asked = None
+            yield governed
+            continue
+        sentence = governed.sentence
+        if asked is not None:
+            answer = strip_speaker(sentence)
+            verdict = find_verdict(text[answer.start :][:_MAX_VERDICT_CHARACTERS])
+            question = find_polar_question(strip_speaker(asked.sentence).text)
+            statement = None
+            if verdict and question and not is_ambiguous(question, before=""):
+                statement = answer_question(question, verdict, lang=lang)
+            if verdict is None or statement is None:
+                yield asked
+            else:
+                end = answer.start + verdict.end()
+                yield Piece(statement[:MAX_STATEMENT_CHARACTERS], answer.start, end)
+                rest = trim_piece(text, end, max(end, sentence.end))
+                asked = None
+                if rest is not None:
+                    yield replace(governed, sentence=rest)
+                continue
+        asked = governed if text.startswith(("?", "？"), sentence.end) else None
+        if asked is None:
+            yield governed
+    if asked is not None:
+        yield asked
 
 
 def read_items(sentence: Piece, text: str, lang: Lang) -> Iterator[Piece]:
@@ -167,6 +230,21 @@ def _read_sentence(governed: GovernedSentence, text: str, lang: Lang) -> Iterato
         # "See a doctor, if it lasts": the condition comes last.
         statements[-1] = _append_condition(statements[-1], condition)
     yield from statements
+    if len(statements) > 1 and (order := _find_order(governed.sentence.text, lang)):
+        yield replace(statements[-1], text=order)
+
+
+def _find_order(sentence: str, lang: Lang) -> str | None:
+    """Return the order of two things in a sentence that states both; None if it has none or denies something.
+
+    >>> _find_order("Use salbutamol first, then the steroid", "en"), _find_order("先补液，再输血", "zh")
+    ('Use salbutamol before the steroid', '先补液后输血')
+    """
+    pattern, order = _ORDER[lang]
+    found = pattern.fullmatch(sentence)
+    if found is None or is_condition(found["first"]) or is_negated(sentence):
+        return None
+    return order.format(**found.groupdict())
 
 
 def _complete_subjects(pieces: Iterable[Piece], text: str) -> Iterator[Piece]:

@@ -36,7 +36,7 @@ _GOVERNOR = re.compile(
 _PREDICATE = re.compile(
     r"(?:(?:is|are|was|were|should|must|may|can|need|needs)\s+(?:both |all |also |usually |currently )*(?:not|never)\b[^,;]*|(?:should|must|need to|needs to|are to|is to|has to|have to|can) (?:both |all |also )*be "
     r"(?:avoided|stopped|discontinued|withheld|omitted|skipped|limited)\b[^,;]*"
-    rf"|(?:is|are) (?:both |all |also |strictly )*(?:{_UNSUITABLE}|n['’]t"
+    rf"|(?:is|are|was|were) (?:both |all |also |strictly )*(?:{_UNSUITABLE}|absent|excluded|negative(?! for\b)|ruled out|n['’]t"
     r"|(?:(?:very|highly|rather|quite|most) )?unlikely)\b[^,;]*"
     r"|\b(?:isn|aren|shouldn|mustn|don|doesn|can|won|needn)['’]?t\b[^,;]*)$"
     r"|(?!(?<=能)不能|(?<=要)不要|(?<=可)不可|(?<=需)不需|(?<=应)不应)(?:都|均|也|一律|暂时?)?(?:不能|不要|不可以?|不宜|不应|不得|不必|不用|不需要?|无需|要避免|应避免|需避免|应禁用|禁用|禁止|(?<![没无有])禁忌|要停|应停|没有?必要|除外)(?:再)?(?:吃|喝|用|做|食用|服用|使用|碰)?(?:了)?$"
@@ -45,6 +45,11 @@ _PREDICATE = re.compile(
 )
 
 
+# What denies each thing that is listed behind it, whatever its subject; as a purpose, "rule out" denies nothing.
+_DENIES_LIST = (
+    r"(?:neg(?:ative)? for|free (?:of|from)|lacks|(?<!in the )(?<!in )absence of"
+    r"|(?<!be )(?:excluded|ruled out)(?! (?:after|as|at|because|by|for|from|in|on|with)\b))"
+)
 # A subject and its negated verb, which apply to every item of the list after them.
 _DENIED_VERB = re.compile(
     r"^[^,;:()]{0,60}?\b(?:(?:cannot|(?:do|does|did|ca|could|should|must|may|might|wo|would|need)n['’]?t"
@@ -53,13 +58,14 @@ _DENIED_VERB = re.compile(
     r"|(?:is|are|was|were) (?:(?:very|highly|most) )?unlikely (?:to be|due to)"
     r"|(?:has|have|had)(?: not|n['’]?t| never)(?: been)?(?: \w+ed)?|(?:has|have|had|shows?|showed|reveals?|revealed) (?:no|neither)"
     r"|(?:is|are|was|were)(?: not|n['’]?t| never| no| neither)(?! only)(?: \w+(?= (?:for|in|by|with|during|to) ))?(?: (?:for|in|by|with|during|to))?"
+    rf"|{_DENIES_LIST}"
     r"|(?:should|must|(?:needs?|has|have|advised|aim|best|better|careful|essential|important|make sure|necessary|recommended|remember"
     r"|tr(?:y|ies)|want|wise) to)(?: \w+ly| also)? (?:avoid|refrain from|abstain from|stay away from)"
     r"(?: (?:taking|using|eating|drinking|doing))?|never|neither)(?: (?:any|either))?(?=\s)"
     r"|^[^,，、；;：:()（）]{0,16}?(?:(?:并|也)?不(?:是|会|能|可以?|要|宜|应|必|用|属于|建议|推荐|主张|提倡|考虑|伴有?|需要?)|并非|没有?必要|没有|无需"
     r"|否认|排除了|已(?:经)?排除|未(?:见|发现|出现|闻及|触及|提示)(?:明显)?(?!异常|好转|缓解|改善|减轻)"
     r"|(?<![有毫])无(?![论法创菌痛症力效害关缘机线名色盐脂华精食光苔缓好改]|痰咳|脑儿|糖(?!尿)|(?:明显)?(?:诱因|原因)|外伤后)(?:明显)?"
-    rf"|(?<![可以能来而从免止不没无未])(?:{_CHINESE_PROHIBITION}))"
+    rf"|(?<![可以能来而从免止不没无未了为])(?:{_CHINESE_PROHIBITION}))"
     r"(?:引起|导致|造成|增加|影响|采用|使用|服用|食用|饮用|进食|接触|进行|做|吃|喝)?(?=.)",
     re.IGNORECASE,
 )
@@ -71,6 +77,7 @@ _LAST_VERB = re.compile(
     r"|need|require|stop|skip|miss)(?: any)?$|(?<=[要免能以宜得应必止可勿别忌戒离需少])(?:食用|饮用|服用|进食|使用|接触|进行|再|做|吃|喝|食|饮|用|有)+$|(?<=禁)饮$",
     re.IGNORECASE,
 )
+_DENIES_LIST_LAST = re.compile(rf"{_DENIES_LIST}(?: any)?$", re.IGNORECASE)
 _REPORTED_DENIAL = re.compile(r"\bden(?:y|ies|ied)$|否认有?$", re.IGNORECASE)
 _DENYING_LIST = re.compile("[无未]$|没有$|否认有?$")
 
@@ -82,6 +89,15 @@ def denies_being(governor: str) -> bool:
     (True, False)
     """
     return _DENYING_LIST.search(governor) is not None
+
+
+def denies_list(governor: str) -> bool:
+    """Return whether a subject and a denial apply to all that is listed behind them, not up to an "or" alone.
+
+    >>> denies_list("the test was negative for"), denies_list("gout is not")
+    (True, False)
+    """
+    return _DENIES_LIST_LAST.search(governor) is not None
 
 
 def reports_denial(governor: str) -> bool:
@@ -174,7 +190,10 @@ _LABELS: Mapping[Lang, tuple[tuple[str, re.Pattern[str]], ...]] = {
         ),
         (
             "no",
-            re.compile(r"absent|negative|(?:excluded|ruled out)|not (?:detected|found|present|seen)", re.IGNORECASE),
+            re.compile(
+                r"absent|(?:pertinent )?negatives?|(?:excluded|ruled out)|not (?:detected|found|present|seen)",
+                re.IGNORECASE,
+            ),
         ),
         (UNTRUE["en"], re.compile(r"(?:common )?(?:misconception|mistake|myth)s?(?: \d{1,2})?", re.IGNORECASE)),
     ),

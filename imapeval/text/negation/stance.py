@@ -120,7 +120,7 @@ _CERTAINTY: tuple[tuple[Certainty, RarePattern], ...] = (
 # Each match flips the polarity.
 _DENIAL = RarePattern(
     r"\bno (?:chances?|risk|signs?|evidence|need|danger|indication|possibility|reason)(?: (?:of|for|to))?\b|\bden(?:y|ies|ied)\b|\b(?:no|not|never|without|cannot|nor|neither|none|nothing|unnecessary|needless|absent|absence of|free of|lack(?:s|ing)?(?: of)?)\b|(?<!be )\b(?:ruled out|excluded)\b"
-    r"|n['’]t\b|\b(?:misconception|myth|fallacy|untrue)\b|\bundetect(?:ed|able|ably)\b|\bfail(?:s|ed|ing)? to (?=\w)|\b(?:do|does|did|is|are|was|should|would|could|has|have|ca|wo)nt\b|\bnegative\b|\bout of the question\b"
+    r"|n['’]t\b|\b(?:misconception|myth|fallacy|untrue)\b|\bundetect(?:ed|able|ably)\b|\bfail(?:s|ed|ing)? to (?=\w)|\b(?:do|does|did|is|are|was|should|would|could|has|have|ca|wo)nt\b|\bneg(?:ative)?\b|\bout of the question\b"
     r"|不|(?:无|没有?)(?:必要|明显)?|未(?:(?:发现|见)(?:明显)?)?|勿|并非|非(?=必[须要])|阴性|(?:已经?|基本|能够?|可以?)排除|除外$|排除了|否认|免(?=做|于|除)|(?<=可)免$|莫(?=要|吃|喝|用)|甭",
 )
 # An action that is called wrong ("it would be dangerous to fly", "flying is a bad idea"), or a claim: 这种说法是错误的.

@@ -49,8 +49,8 @@ _CHINESE_NEGATION = re.compile("[不没未](?![同良适孕育])")
 _NEGATED_CLAUSE = re.compile("不|没|别")
 # A yes or no at the start of an answer, as a clause of its own.
 _VERDICT = re.compile(
-    r"\s*(?:(?P<yes>yes|yeah|yep|(?:是|对|可以|会)的?|能|需要|要|有)"
-    r"|(?P<no>no(?!\.\s?\d)|nope|不是的?|不能|不可以|不会|不行|不要|不用|不需要|不必|没有|不|否))\s*(?=[,，。.;；:：!！\n]|$)",
+    r"\s*(?:(?P<yes>(?:absolutely|certainly|definitely|of course|sure|yes|yeah|yep)(?! not)|(?:是|对|可以|会)的?|能|需要|要|有)"
+    r"|(?P<no>no(?!\.\s?\d)|nope|(?:absolutely|certainly|definitely|of course) not|not at all|不是的?|不能|不可以|不会|不行|不要|不用|不需要|不必|没有|不|否))\s*(?=[,，。.;；:：!！\n]|$)",
     re.IGNORECASE,
 )
 _INVERSION = re.compile(

@@ -9,6 +9,43 @@ from imapeval.text.markup import PlainText
 from imapeval.text.negation.stance import read_stance
 
 ENGLISH = {
+    # The order of two things is one more fact.
+    "Use salbutamol first, then the steroid inhaler.": [
+        "Use salbutamol first",
+        "the steroid inhaler",
+        "Use salbutamol before the steroid inhaler",
+    ],
+    "If it lasts, then see a doctor.": ["see a doctor (If it lasts)"],
+    # What others believe is what the answer says to it.
+    "Some people think that vaccines cause autism, but studies show they don't.": ["not vaccines cause autism"],
+    "Some people think vaccines don't cause autism, but they do.": ["not vaccines don't cause autism"],
+    "You may have heard that milk is bad. It isn't. Rest.": ["not milk is bad", "Rest"],
+    "Many believe milk helps, but water is better.": ["water is better"],
+    "Some patients say it helps. Try it.": ["Some patients say it helps", "Try it"],
+    # What is denied behind any subject, or by a predicate.
+    "Tested negative for HIV, hepatitis B and syphilis.": [
+        "Tested negative for HIV",
+        "Tested negative for hepatitis B",
+        "Tested negative for syphilis",
+    ],
+    "The scan ruled out stroke, tumour and bleeding.": [
+        "The scan ruled out stroke",
+        "The scan ruled out tumour",
+        "The scan ruled out bleeding",
+    ],
+    "Free of fever and cough.": ["Free of fever", "Free of cough"],
+    "Stroke, tumour and bleeding were excluded.": [
+        "Stroke were excluded",
+        "tumour were excluded",
+        "bleeding were excluded",
+    ],
+    "Pertinent negatives: fever, rash.": ["no fever", "no rash"],
+    # A kind, side or value before a colon is a case as well.
+    "Mild croup: dexamethasone. Severe croup: adrenaline.": ["dexamethasone (Mild croup)", "adrenaline (Severe croup)"],
+    "Type 1: insulin; type 2: metformin.": ["insulin (Type 1)", "metformin (type 2)"],
+    "> 3 cm: surgery; < 3 cm: observation.": ["surgery (> 3 cm)", "observation (< 3 cm)"],
+    "1st line: amlodipine; 2nd line: losartan.": ["amlodipine (1st line)", "losartan (2nd line)"],
+    "Severe side effects: rash, jaundice.": ["Severe side effects", "rash", "jaundice"],
     # A condition without a comma.
     "If you are pregnant ibuprofen is not safe.": ["ibuprofen is not safe (If you are pregnant)"],
     "If you have asthma do not take ibuprofen.": ["do not take ibuprofen (If you have asthma)"],
@@ -20,10 +57,15 @@ ENGLISH = {
     # A name that is asked, with its answer.
     "Beer? No. Milk? Yes.": ["no Beer", "Milk"],
     "- Beer? No, it is not allowed.\n- Cola, tea? No.": ["no Beer", "not allowed", "no Cola", "no tea"],
-    "Is it safe? No. Why? No idea.": ["Is it safe", "No", "Why", "No idea"],
+    "Is it safe? No. Why? No idea.": ["safe: no", "Why", "No idea"],
     # A question that is quoted.
-    "Q: Is surgery necessary? A: No, rest.": ["No", "rest"],
-    "Q1: Is it bad? A: No. Answer: gout?": ["No", "Answer", "gout"],
+    "Q: Is surgery necessary? A: No, rest.": ["surgery necessary: no", "rest"],
+    "Can I drive?\nNo.\nCan I drink alcohol?\nAbsolutely not. Can I fly? Sure.": [
+        "drive: no",
+        "drink alcohol: no",
+        "fly",
+    ],
+    "Q1: Is it bad? A: No. Answer: gout?": ["bad: no", "Answer", "gout"],
     # A denial or warning goes with each thing of its list.
     "Avoid coffee and beer.": ["Avoid coffee", "Avoid beer"],
     "Avoid coffee, tea and beer.": ["Avoid coffee", "Avoid tea", "Avoid beer"],
@@ -333,6 +375,19 @@ ENGLISH = {
     "This is not a substitute for medical advice.": [],
 }
 CHINESE = {
+    "先补液，再输血。": ["补液", "输血", "先补液后输血"],
+    "首选氨氯地平，其次氢氯噻嗪。": ["首选氨氯地平", "氢氯噻嗪", "先氨氯地平后氢氯噻嗪"],
+    "很多人以为感冒要吃抗生素，其实不用。": ["不是感冒要吃抗生素"],
+    "有人说感冒不用吃抗生素，这是错的。多喝水。": ["不是感冒不用吃抗生素", "多喝水"],
+    "很多人认为多喝水好，这是对的。": ["多喝水好"],
+    # A question with its answer.
+    "能洗澡吗？能。\n能喝酒吗？不能，会出血。": ["能洗澡", "能喝酒：不能", "会出血"],
+    "患者：能走路吗？\n医生：可以。\n患者：能跑步吗？\n医生：不能。": ["能走路", "能跑步：不能"],
+    "1型：胰岛素；2型：二甲双胍。": ["胰岛素（1型）", "二甲双胍（2型）"],
+    "细菌性：抗生素；病毒性：休息。": ["抗生素（细菌性）", "休息（病毒性）"],
+    "左眼：青光眼；右眼：白内障。": ["青光眼（左眼）", "白内障（右眼）"],
+    "直径＞3 cm：手术；＜3 cm：观察。": ["手术（直径＞3 cm）", "观察 (＜3 cm)"],
+    "体温超过38.5℃：布洛芬。安全性：好。": ["布洛芬（体温超过38.5℃）", "安全性"],
     "如果持续发热则就诊。": ["就诊（如果持续发热）"],
     # A prohibition behind its subject or time governs its list as well.
     "孕妇避免饮酒、吸烟。": ["孕妇避免饮酒", "孕妇避免吸烟"],
@@ -348,8 +403,8 @@ CHINESE = {
     "术前：停华法林\n术后：用肝素": ["停华法林（术前）", "用肝素（术后）"],
     "患者：我发烧了。": ["我发烧了"],
     "误区：捂汗。错误做法：热敷、按摩。": ["不是捂汗", "不是热敷", "不是按摩"],
-    "啤酒？不行。牛奶？可以。要手术吗？不要。": ["无啤酒", "牛奶", "手术吗", "不要"],
-    "问：需要手术吗？答：不需要。": ["不需要"],
+    "啤酒？不行。牛奶？可以。要手术吗？不要。": ["无啤酒", "牛奶", "要手术：不要"],
+    "问：需要手术吗？答：不需要。": ["需要手术：不需要"],
     "不宜接种流感疫苗，也不接种肺炎球菌疫苗。": ["不宜接种流感疫苗", "不接种肺炎球菌疫苗"],
     "避免吸烟，意识障碍者不应行高压氧治疗。": ["避免吸烟", "意识障碍者不应行高压氧治疗"],
     "不能吃，因其含氯化钾。": ["不能吃", "因其含氯化钾"],
