@@ -3,8 +3,8 @@
 Scores samples with a language model (`stub.py`, replies after 20 ms) in two workers, and kills a worker and the main
 process in turn, at random moments after the first request; each time the main process ends, the same command is run
 again, until the run is complete. Then one process scores the same samples without a kill. Prints whether the outcomes
-are equal, and how many requests were sent more than once: at most those in flight when the main process was killed,
-IN_FLIGHT each time.
+are equal, and how many requests were sent more than once: at most those in flight at the kills, IN_FLIGHT of the main
+process and half of them of a worker.
 """
 
 from __future__ import annotations
