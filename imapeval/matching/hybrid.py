@@ -41,6 +41,7 @@ from imapeval.matching.names import BY_WORDING, NameRelater
 from imapeval.matching.wording import relate_by_head
 from imapeval.signature import signature
 from imapeval.text.comparison.similarity import measure_wording_similarity
+from imapeval.text.comparison.wordings import WordingVerdict
 from imapeval.text.phrases import parse_phrase
 from imapeval.threads import run_in_thread
 from imapeval.types import Failure, Imap, Lang, Match, Relation
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
     from imapeval.graph.linking.mentions import Mention
     from imapeval.graph.model import LinkKind
     from imapeval.graph.store.graph import Graph
-    from imapeval.text.comparison.wordings import WordingVerdict
     from imapeval.text.phrases import Phrase
     from imapeval.types import Decider, KnownRelation
 
@@ -187,6 +187,8 @@ class HybridMatcher:
         verdict = values.verdicts[reference, response]
         if verdict is not None:
             evidence = {"why": verdict.value}
+            if verdict is WordingVerdict.OTHER_CASE:
+                similarity = 0.0
             return Match(term, reference, response, BY_WORDING[verdict], similarity, "text", evidence)
         ours, theirs = values.links[reference], values.links[response]
         if decision := relate_linked(self.graph, ours, theirs):
@@ -324,7 +326,7 @@ def _restore_match(
 ) -> Match:
     if known is None:
         return Match(term, reference, response, Relation.UNMATCHED, similarity, unlisted)
-    # The wording leaves a pair unmatched only where the reference states both: see `_drop_shared_contradictions`.
+    # Where the wording leaves a pair unmatched, nothing earns credit: see `_drop_shared_contradictions`.
     is_shared = known.relation is Relation.UNMATCHED and known.decided_by == "text"
     return Match(term, reference, response, known.relation, 0.0 if is_shared else similarity, known.decided_by)
 

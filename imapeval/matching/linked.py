@@ -109,7 +109,7 @@ def _apply_conditions(
     if relation is Relation.CONTRADICTION and one_sided:
         return relation, evidence
     evidence = {**evidence, "why": conditions.value}
-    if conditions is ConditionRelation.OTHER:
+    if conditions in (ConditionRelation.OPPOSED, ConditionRelation.OTHER):
         return Relation.UNMATCHED, evidence
     if conditions is ConditionRelation.OTHER_AMOUNT:
         return (Relation.CONTRADICTION if relation is Relation.EXACT else Relation.UNMATCHED), evidence

@@ -34,6 +34,7 @@ BY_WORDING: Mapping[WordingVerdict, Relation] = {
     WordingVerdict.SAME: Relation.EXACT,
     WordingVerdict.NARROWER: Relation.CONTAINMENT,
     WordingVerdict.BROADER: Relation.BELONGING,
+    WordingVerdict.OTHER_CASE: Relation.UNMATCHED,
     **dict.fromkeys(CONTRADICTIONS, Relation.CONTRADICTION),
 }
 _INVERSE = {Relation.CONTAINMENT: Relation.BELONGING, Relation.BELONGING: Relation.CONTAINMENT}
@@ -149,7 +150,7 @@ def _relate_renamed(kept: str, renamed: str, replacements: Mapping[Mention, tupl
 
 def _combine(verdict: WordingVerdict | None, direction: Relation, kept: str) -> Relation | None:
     """Combine the relation of the names with that of the wordings around them."""
-    if verdict is None:
+    if verdict in (None, WordingVerdict.OTHER_CASE):
         return None
     if direction is Relation.EXACT:
         return BY_WORDING[verdict]

@@ -53,6 +53,7 @@ def matcher(tmp_path_factory):
         ("high fever if it rains", "fever when it snows", Relation.UNMATCHED, "graph"),
         ("high fever above 39 °C if it rains", "fever", Relation.BELONGING, "graph"),
         ("high fever", "fever if it rains", Relation.UNMATCHED, "graph"),
+        ("aspirin if the test is positive", "aspirin if the test is negative", Relation.UNMATCHED, "text"),
         ("severe dizziness", "dizziness", Relation.BELONGING, "text"),
         ("fever", "aspirin", Relation.UNMATCHED, "encoder"),
     ],
@@ -79,6 +80,10 @@ async def test_similarities_of_contradictions_and_unrelated_values(matcher, make
     denied, other, kind = (match.similarity for match in matches)
     assert denied == 0
     assert 0 <= other < 0.5 < kind < 1
+    # The same advice in the opposite case is no evidence.
+    cases = make_imap(["aspirin if the test is positive"], ["aspirin if the test is negative"])
+    (matches,) = await matcher.match([cases], langs=["en"])
+    assert [match.similarity for match in matches] == [0]
 
 
 async def test_what_the_reference_states_as_well_contradicts_none_of_its_facts(matcher, make_imap):

@@ -81,6 +81,7 @@ SAME = [
     ("布洛芬比对乙酰氨基酚更有效", "布洛芬效果优于对乙酰氨基酚"),
     ("肾病是高血压的并发症", "高血压引起肾病"),
     ("use calcium with vitamin D", "use vitamin D with calcium"),
+    ("treatment is not needed unless there is vomiting", "treatment is needed only if there is vomiting"),
     ("pain in the leg with swelling", "swelling in the leg with pain"),
     ("the best treatment is rest", "rest is the best treatment"),
     ("paracetamol is as effective as ibuprofen", "ibuprofen is as effective as paracetamol"),
@@ -275,6 +276,14 @@ OTHER_ORDER = [
     ("头低脚高", "头高脚低"),
     ("吸烟者肺癌风险是不吸烟者的10倍", "不吸烟者肺癌风险是吸烟者的10倍"),
 ]
+OTHER_CASE = [
+    ("no imaging is needed if the D-dimer is negative", "no imaging is needed if the D-dimer is positive"),
+    ("do a CT if the pain is on the right side", "do a CT if the pain is on the left side"),
+    ("safe if pregnant", "safe if not pregnant"),
+    ("take it unless you are pregnant", "take it if you are pregnant"),
+    ("you can fly if you feel well", "you can fly if you feel unwell"),
+    ("阴道镜（HPV阳性时）", "阴道镜（HPV阴性时）"),
+]
 OPEN = [
     ("it works fast for most people", "it works quickly for most people"),
     ("节欲", "禁欲"),  # restraint, not abstinence
@@ -295,6 +304,7 @@ OPEN = [
     ("高血压", "低盐饮食"),
     ("oral antibiotics", "antibiotics"),
     ("see a doctor if the fever lasts three days", "see a doctor if there is blood in the stool"),
+    ("treatment is needed if the test is positive", "treatment is not needed if the test is negative"),
     ("avoid ibuprofen if you have asthma", "take ibuprofen if you have arthritis"),
     ("ibuprofen (if kidneys are healthy)", "ibuprofen (if kidneys are damaged)"),
     ("take aspirin if the fever is above 38.5", "do not take aspirin if the fever is below 38.5"),
@@ -344,6 +354,7 @@ _TURNED: dict[WordingVerdict | None, WordingVerdict] = {
         *((*pair, WordingVerdict.OTHER_AMOUNT) for pair in OTHER_AMOUNT),
         *((*pair, WordingVerdict.OTHER_SIDE) for pair in OTHER_SIDE),
         *((*pair, WordingVerdict.OTHER_ORDER) for pair in OTHER_ORDER),
+        *((*pair, WordingVerdict.OTHER_CASE) for pair in OTHER_CASE),
         *((*pair, WordingVerdict.NARROWER) for pair in NARROWER),
         *((*pair, None) for pair in OPEN),
     ],

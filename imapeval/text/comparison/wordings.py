@@ -52,6 +52,10 @@ _PERMISSION = re.compile(
 )
 
 
+# "Only if it lasts" and "not unless it lasts".
+_ONLY = re.compile(r"\b(?:only|unless)\b|除非|只有|仅", re.IGNORECASE)
+
+
 class WordingVerdict(Enum):
     """The relation of two wordings. The values are shown to users as reasons."""
 
@@ -62,6 +66,7 @@ class WordingVerdict(Enum):
     OTHER_AMOUNT = "the amounts differ"
     OTHER_SIDE = "they take different sides, such as acute and chronic"
     OTHER_ORDER = "the same two things change places"
+    OTHER_CASE = "they say the same of cases that exclude each other"
 
 
 CONTRADICTIONS = frozenset(
@@ -76,6 +81,7 @@ class ConditionRelation(Enum):
     NARROWER = "only the response states a condition"
     BROADER = "only the reference states a condition"
     OTHER_AMOUNT = "the conditions name different amounts"
+    OPPOSED = "their conditions exclude each other"
     OTHER = "they hold under different conditions"
 
 
@@ -109,6 +115,11 @@ def compare_wordings(reference: str, response: str) -> WordingVerdict | None:
     if conditions is ConditionRelation.OTHER:
         return None
     verdict = _compare_cores(a, b) or _compare_gists(a, b)
+    if conditions is ConditionRelation.OPPOSED:
+        # Both may be true, but one does not say the other, unless what holds in one case only is denied in the other.
+        if verdict is WordingVerdict.OPPOSITE and any(_ONLY.search(phrase.condition) for phrase in (a, b)):
+            return WordingVerdict.SAME
+        return WordingVerdict.OTHER_CASE if verdict is WordingVerdict.SAME else None
     if conditions is ConditionRelation.OTHER_AMOUNT:
         return WordingVerdict.OTHER_AMOUNT if verdict is WordingVerdict.SAME else None
     if verdict is None and conditions in _BY_CONDITIONS:
@@ -135,11 +146,13 @@ def compare_conditions(a: Phrase, b: Phrase) -> ConditionRelation:
     first, second = parse_condition(a.condition), parse_condition(b.condition)
     if first.whole == second.whole:
         return ConditionRelation.SAME
-    verdict = _compare_cores(first, second)
+    verdict = _compare_cores(first, second) or _compare_gists(first, second)
     if verdict is WordingVerdict.SAME:
         return ConditionRelation.SAME
     # A dose or action "above 38.5" and "below 38.5".
-    return ConditionRelation.OTHER_AMOUNT if verdict is WordingVerdict.OTHER_AMOUNT else ConditionRelation.OTHER
+    if verdict is WordingVerdict.OTHER_AMOUNT:
+        return ConditionRelation.OTHER_AMOUNT
+    return ConditionRelation.OPPOSED if verdict in CONTRADICTIONS else ConditionRelation.OTHER
 
 
 def _combine(verdict: WordingVerdict | None, other: WordingVerdict | None) -> WordingVerdict | None:

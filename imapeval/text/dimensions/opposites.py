@@ -41,7 +41,7 @@ _ANTONYMS: Mapping[str, frozenset[str]] = _read_antonyms(
     "sitting-standing sitting-lying enlarged-shrunken benign-malignant acute-chronic primary-secondary single-multiple "
     "unilateral-bilateral systolic-diastolic overactive-underactive pass-persist resolve-persist enough-insufficient "
     "present-absent raise-drop above-below over-under with-without up-down excellent-poor good-poor good-bad well-poorly "
-    "better-poorly much-little plenty-little reduced-preserved hereditary-acquired forward-back "
+    "better-poorly well-unwell well-ill much-little plenty-little reduced-preserved hereditary-acquired forward-back "
     "first-second first-third second-third helpful-useless advisable-pointless painful-painless thick-thin wide-narrow "
     "deep-shallow deep-superficial heavy-light easy-difficult easy-hard sudden-gradual suddenly-gradually "
     "continuous-intermittent constant-intermittent proximal-distal anterior-posterior medial-lateral central-peripheral "
