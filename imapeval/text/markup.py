@@ -81,6 +81,13 @@ _RESULT = re.compile(
     re.MULTILINE,
 )
 
+# A value that the writer takes back, and the one that is meant: "20 mg daily - sorry, I meant 40 mg", 20毫克，更正：10毫克.
+_CORRECTION = re.compile(
+    r"(?P<old>\d[\d.]*\s?(?P<unit>[a-zA-Zμµ%℃]{1,8}|毫克|微克|克|毫升|单位|小时|[片粒滴次天周])(?![a-z]))(?P<between>[^\d\n]{0,30}?)"
+    r"(?P<marker>[\s,，.。;；–—-]{1,4}(?:correction|i mean|i meant|make that|scratch that|sorry|更正|纠正|不对|口误|写错了)"
+    r"[\s,，:：]{0,3}(?:i mean|i meant|make that|应该?[是为]|是)?[\s,，:：]{0,2})(?P<new>\d[\d.]*\s?(?P=unit)(?![a-z]))",
+    re.IGNORECASE,
+)
 _LINE = re.compile(r"[^\n]+")
 _LINE_END = re.compile("\r\n?")
 _REDACTION = re.compile(r"(?<![^\S\n])[^\S\n]*+\(\s*attachments? removed\b[^()\n]{0,60}\)", re.IGNORECASE)
@@ -151,7 +158,8 @@ class PlainText:
 
     Markdown emphasis, headings, links and rules, HTML tags and entities, invisible characters and notes of removed
     attachments are removed; a text in capitals is lower-cased, unusual forms of letters become ordinary ones, and
-    arrows ("high", "low") and signs of results ("positive", "negative") words.
+    arrows ("high", "low") and signs of results ("positive", "negative") words; a value
+    that is taken back is the corrected one.
 
     Attributes:
         text: The plain text.
@@ -162,7 +170,15 @@ class PlainText:
 
     def __init__(self, text: str) -> None:
         self._layers = [EditedText(text, ((found.start(), found.end(), "") for found in INVISIBLE.finditer(text)))]
-        for find in (_find_line_ends, _find_html, _find_markdown, _find_redactions, _find_arrows, _find_results):
+        for find in (
+            _find_line_ends,
+            _find_html,
+            _find_markdown,
+            _find_redactions,
+            _find_arrows,
+            _find_results,
+            _find_corrections,
+        ):
             self._layers.append(EditedText(self._layers[-1].text, find(self._layers[-1].text)))
         plain = fold_confusables(self._layers[-1].text)
         if not (plain.isascii() or has_chinese(plain)):
@@ -236,6 +252,12 @@ def _find_results(text: str) -> Iterator[tuple[int, int, str]]:
                 positive = result["plus"] or result["positive"] or result["last"]
                 space = " " if words[0][0] == " " and text[result.end() : result.end() + 1].isalnum() else ""
                 yield result.start(), result.end(), words[not positive] + space
+
+
+def _find_corrections(text: str) -> Iterator[tuple[int, int, str]]:
+    for found in _CORRECTION.finditer(text):
+        yield *found.span("old"), found["new"]
+        yield found.start("marker"), found.end(), ""
 
 
 def spell_signs(text: str) -> str:

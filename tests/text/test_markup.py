@@ -45,6 +45,11 @@ SAME = {
     "Fever -, cough -, rash +\nICE -": "Fever negative, cough negative, rash positive\nICE -",
     "尿蛋白（－），压痛-，血糖：+": "尿蛋白阴性，压痛阴性，血糖阳性",
     "K+, Na+; 尿蛋白(++)": "K+, Na+; 尿蛋白(++)",
+    # What is taken back.
+    "Take 20 mg daily - sorry, I meant 40 mg.": "Take 40 mg daily.",
+    "每晚20毫克，更正：10毫克": "每晚10毫克",
+    "20毫克，不对，是10毫克，口服": "10毫克，口服",
+    "Take 20 mg. Sorry, 3 days only.": "Take 20 mg. Sorry, 3 days only.",
     "休息 -": "休息 -",
     "5 mg → 10 mg": "5 mg → 10 mg",
     "Rest\n↓\nIce, 清洗↓消毒 ⬇️": "Rest\n\nIce, 清洗↓消毒 ⬇",

@@ -75,20 +75,20 @@ _TAIL: Mapping[Lang, re.Pattern[str]] = {
         r"(?:等等|等(?:项目|措施|方法|方式|药物|症状|检查|治疗|指标|情况|问题|因素|疾病|食物|手段)?|的话?|即可|为主|为宜)$"
     ),
 }
-# What comes first, or is preferred, and what comes second, as two facts: each is stated, and so is their order.
+# Two short steps whose order is what a sentence states. Doses are compared each for itself.
 _ORDER: Mapping[Lang, tuple[re.Pattern[str], str]] = {
     "en": (
         re.compile(
-            r"(?:(?:(?:at )?first|begin with|start with),? )?(?P<first>[^,;:]{3,60}?)(?: first)?"
-            r"(?:,? (?:and )?then|, followed by) (?:add |switch to )?(?P<second>[^,;:]{3,60})",
+            r"(?:(?:(?:at )?first|begin with|start with),? )?(?P<first>[^,;:\d]{3,40}?)(?: first)?"
+            r"(?:,? (?:and )?then|, followed by) (?:add |switch to )?(?P<second>[^,;:\d]{3,40})",
             re.IGNORECASE,
         ),
         "{first} before {second}",
     ),
     "zh": (
         re.compile(
-            r".{0,20}?(?<!首)(?:先(?!天|兆)|首选)(?P<first>[^，,。；：]{1,20})[，,]"
-            r"(?:然后|之后|接着|随后|其次(?:是|选|考虑)?|次选|再|后)再?(?P<second>[^，,。；：]{1,20})"
+            r"(?:一般|通常|建议|需要?|应该?)?先(?!天|兆)(?P<first>[^，,。；：\d]{1,10})[，,]"
+            r"(?:然后|之后|接着|随后|再|后)再?(?P<second>[^，,。；：\d]{1,10})"
         ),
         "先{first}后{second}",
     ),
@@ -229,13 +229,13 @@ def _read_sentence(governed: GovernedSentence, text: str, lang: Lang) -> Iterato
     if condition and statements:
         # "See a doctor, if it lasts": the condition comes last.
         statements[-1] = _append_condition(statements[-1], condition)
-    yield from statements
     if len(statements) > 1 and (order := _find_order(governed.sentence.text, lang)):
-        yield replace(statements[-1], text=order)
+        statements = [replace(statements[-1], text=order)]
+    yield from statements
 
 
 def _find_order(sentence: str, lang: Lang) -> str | None:
-    """Return the order of two things in a sentence that states both; None if it has none or denies something.
+    """Return the order of two steps that a sentence states; None if it states none or denies something.
 
     >>> _find_order("Use salbutamol first, then the steroid", "en"), _find_order("先补液，再输血", "zh")
     ('Use salbutamol before the steroid', '先补液后输血')

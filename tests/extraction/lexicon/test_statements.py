@@ -9,12 +9,9 @@ from imapeval.text.markup import PlainText
 from imapeval.text.negation.stance import read_stance
 
 ENGLISH = {
-    # The order of two things is one more fact.
-    "Use salbutamol first, then the steroid inhaler.": [
-        "Use salbutamol first",
-        "the steroid inhaler",
-        "Use salbutamol before the steroid inhaler",
-    ],
+    # Two steps and their order are one statement.
+    "Use salbutamol first, then the steroid inhaler.": ["Use salbutamol before the steroid inhaler"],
+    "Take 40 mg for 5 days, then 20 mg.": ["Take 40 mg for 5 days", "20 mg"],
     "If it lasts, then see a doctor.": ["see a doctor (If it lasts)"],
     # What others believe is what the answer says to it.
     "Some people think that vaccines cause autism, but studies show they don't.": ["not vaccines cause autism"],
@@ -375,8 +372,7 @@ ENGLISH = {
     "This is not a substitute for medical advice.": [],
 }
 CHINESE = {
-    "先补液，再输血。": ["补液", "输血", "先补液后输血"],
-    "首选氨氯地平，其次氢氯噻嗪。": ["首选氨氯地平", "氢氯噻嗪", "先氨氯地平后氢氯噻嗪"],
+    "先补液，再输血。": ["先补液后输血"],
     "很多人以为感冒要吃抗生素，其实不用。": ["不是感冒要吃抗生素"],
     "有人说感冒不用吃抗生素，这是错的。多喝水。": ["不是感冒不用吃抗生素", "多喝水"],
     "很多人认为多喝水好，这是对的。": ["多喝水好"],
