@@ -137,11 +137,14 @@ class SharedModel:
         return own if reply is _Reply.YOURS else reply
 
     async def _send(self, request: Request) -> _Outcome | None:
-        """Send a request to the model; return None if this process cannot reach it."""
+        """Send a request to the model; return None if the main process must: nothing was billed.
+
+        Whether no request will succeed is up to that process: the reason may be this machine, or a proxy on the way.
+        """
         if self._model is None:
             return None
         outcome = await _find_outcome(self._model, request)
-        if isinstance(outcome, ProviderError | ServiceError) and outcome.kind == "unreachable":
+        if isinstance(outcome, ServiceError) or (isinstance(outcome, ProviderError) and outcome.kind == "unreachable"):
             if not self._has_sent:  # a machine of a cluster that may not connect to the server, or has a wrong proxy
                 self._model = None
             return None
