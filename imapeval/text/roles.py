@@ -27,6 +27,7 @@ _NO_PHRASE = (
 # What is better is chosen; whether its effect is named as well makes no difference.
 _EFFECT = "(?:的?(?:治疗)?(?:效果|疗效|作用))"
 _BETTER = "(?:更加?|还|要|那么|这么)?(?:有效|好|强|佳)(?:些|一些)?"
+_COMES = "(?: (?:comes?|goes|go|is given|are given))?"
 _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(pattern, re.IGNORECASE))
     for kind, pattern in (
@@ -43,8 +44,8 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("choice", rf"^{_FIRST_B} (?:is |are )?(?:inferior to|replaced (?:by|with)) {_LAST_A}$"),
         ("sequence", rf"^(?:before|prior to) {_FIRST_B}, {_LAST_A}$"),
         ("sequence", rf"^(?:after|following|once) {_A}, {_B}$"),
-        ("sequence", rf"^{_A},? (?:before|prior to|(?:and )?then|followed by|preced(?:es|ing)) {_B}$"),
-        ("sequence", rf"^{_FIRST_B},? (?:after|following|preceded by) {_LAST_A}$"),
+        ("sequence", rf"^{_A},?{_COMES} (?:before|prior to|(?:and )?then|followed by|preced(?:es|ing)) {_B}$"),
+        ("sequence", rf"^{_FIRST_B},?{_COMES} (?:after|following|preceded by) {_LAST_A}$"),
         (
             "cause",
             rf"^{_FIRST_B} (?:is |are |was |were )?(?:caused by|due to|the result of|results? from|secondary to) {_LAST_A}$",

@@ -48,6 +48,7 @@ SAME = [
     ("see a doctor if the fever lasts", "see a doctor when the fever lasts"),
     ("MRI before biopsy", "before biopsy, MRI"),
     ("MRI before biopsy", "biopsy after MRI"),
+    ("use the spray before the steroid", "the steroid comes after the spray"),
     ("bleeding is caused by warfarin", "warfarin causes bleeding"),
     ("一天三次", "早中晚各一次"),
     ("不要吸烟", "戒烟"),

@@ -29,7 +29,7 @@ the wound fails to heal | it failed to help | nothing serious | she has given up
 规律作息避免熬夜 | 保持清淡饮食避免辛辣 | 避免加重便秘的食物 | 尽量避免感染 | 今后注意避免感染
 孕妇避免感冒 | 术后避免感染 | 不要揉搓避免感染
 停药4周后不用复查 | 非必要不用退烧药 | 不喝酒的人不会得脂肪肝 | 不影响携带者生活
-it would be a mistake to induce vomiting | dangerous for children to fly | inducing vomiting is a bad idea
+it would be a mistake to induce vomiting | dangerous to fly without oxygen | dangerous for children to fly | inducing vomiting is a bad idea
 flying does more harm than good | flying is the last thing to do | having the vaccine would be unwise
 the claim that vaccines cause autism is wrong | 催吐是错误的 | 感冒要吃抗生素的说法是错误的
 gallstones cause no problems | a myth that milk causes phlegm | 症状不足以确诊

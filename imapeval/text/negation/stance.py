@@ -130,7 +130,7 @@ _WRONG = (
 )
 _CALLED_WRONG = RarePattern(
     rf"\b(?P<infinitive>{_WRONG})(?= (?:for (?:\w+ ){{1,3}})?(?:not )?to (?!(?:an?|the|your|my|his|her|their|its|others?|people|patients"
-    r"|children|babies|health|pregnant|women|humans?|animals|pets|you|us|them|think|say|believe|assume)\b)\w)"
+    r"|children|babies|health|pregnant|women|humans?|animals|pets|you|us|them|think|say|believe|assume)\b)\w)(?!.*\bwithout\b)"
     r"|^(?!(?:bleeding|burning|coughing|itching|sneezing|swelling|vomiting|wheezing)\b)(?:not )?\w{2,}ing\b[^,.;]{1,60}? "
     rf"(?P<gerund>{_WRONG}|the last thing (?:to do|you (?:should|want to) do))$"
     r"|(?<=\w )(?P<harm>do(?:es|ing)? more harm than good)\b"
