@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.fact_model import AGREEMENT, RELATIONS
+from imapeval.text.comparison.differences import name_other_sides
+from imapeval.text.comparison.order import Order, compare_order
+from imapeval.text.phrases import parse_phrase
 from imapeval.types import Relation
 
 if TYPE_CHECKING:
@@ -75,6 +78,8 @@ def decide_relations(matches: Sequence[Match], probabilities: npt.NDArray[np.flo
     is_open = np.array([_is_open(match) for match in matches]).reshape(relations.shape)
     if len(matches) == 1:
         found = np.where(is_open & (probabilities.max(axis=-1) >= _MIN_PROBABILITY), probabilities.argmax(axis=-1), 0)
+        if found.any():
+            return [_check_wording(matches[0], int(found[0, 0]), float(probabilities.max()))]
     else:
         contradicted = relations == Relation.CONTRADICTION.value
         agree = ~contradicted & (relations != Relation.UNMATCHED.value)
@@ -91,6 +96,24 @@ def decide_relations(matches: Sequence[Match], probabilities: npt.NDArray[np.flo
         _decide(match, RELATIONS[place], row[place]) if place else match
         for match, place, row in zip(matches, places, rows, strict=True)
     ]
+
+
+def _check_wording(match: Match, place: int, probability: float) -> Match:
+    """Return the match of two single facts with the model's relation, corrected by what the model hardly sees.
+
+    Where it relates two facts that name different amounts or sides, they are about the same thing and contradict each
+    other. Those that differ in nothing but the order of their words, or of which one says no more, do not.
+    """
+    a, b = parse_phrase(match.reference), parse_phrase(match.response)
+    if place != _CONTRADICTION:
+        if name_other_sides(a, b):
+            why = f"the small model relates them ({probability:.2f}), and they name different amounts or sides"
+            return replace(match, relation=Relation.CONTRADICTION, decided_by="fact-model", evidence={"why": why})
+    elif compare_order(a, b) is Order.OPEN or (
+        a.stance.denies == b.stance.denies and (a.words <= b.words or b.words <= a.words) and not name_other_sides(a, b)
+    ):
+        return match
+    return _decide(match, RELATIONS[place], probability)
 
 
 def _is_open(match: Match) -> bool:

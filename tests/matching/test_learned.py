@@ -71,6 +71,54 @@ def test_it_overrules_nothing():
     assert decide_relations(siblings, make_probabilities(1, 1, [(0, 0)], EXACT)) == siblings
 
 
+def relate_singly(reference, response, relation):
+    """Return the relation of two single facts of which the model is sure that they have this relation."""
+    match = Match("t", reference, response, UNMATCHED, 0.3, "encoder")
+    (found,) = decide_relations([match], make_probabilities(1, 1, [(0, 0)], relation))
+    return found.relation
+
+
+@pytest.mark.parametrize(
+    ("reference", "response"),
+    [
+        ("vision test yearly in diabetics", "eye check-up once every ten years is enough with diabetes"),
+        ("lumbar puncture headache: lying flat helps", "the headache after a spinal tap eases on standing up"),
+        ("thin bones are a problem of men in their twenties", "osteoporosis: women after menopause"),
+        ("补叶酸可预防神经管畸形", "补叶酸会引起神经管畸形"),
+        ("类风湿晨僵超过1小时", "患者早上手指发僵一般几分钟就活动开了"),
+    ],
+)
+def test_related_facts_that_name_other_amounts_or_sides_contradict(reference, response):
+    assert relate_singly(reference, response, EXACT) is CONTRADICTION
+
+
+@pytest.mark.parametrize(
+    ("reference", "response"),
+    [
+        ("half of a 20 mg tablet", "10 mg"),
+        ("plaster: keep dry", "the cast must not get wet"),
+        ("usually clears up by itself", "self-limiting in most cases"),
+        ("boys are affected more often than girls", "girls get it less frequently than boys"),
+        ("consult your physician before changing the dose", "only adjust the amount after talking to your doctor"),
+        ("预后良好", "恢复前景好"),
+    ],
+)
+def test_related_facts_stay_related(reference, response):
+    assert relate_singly(reference, response, EXACT) is EXACT
+
+
+@pytest.mark.parametrize(
+    ("reference", "response", "relation"),
+    [
+        ("gout affects men more often than women", "women get gout less often than men", UNMATCHED),
+        ("antibiotics before surgery", "surgery follows after antibiotics", UNMATCHED),
+        ("slows the pulse", "speeds up the heart rate", CONTRADICTION),
+    ],
+)
+def test_facts_that_differ_in_nothing_do_not_contradict(reference, response, relation):
+    assert relate_singly(reference, response, CONTRADICTION) is relation
+
+
 def test_in_longer_answers_it_decides_contradictions_only():
     matches = make_matches(3, 3)
     assert decide_relations(matches, make_probabilities(3, 3, [(0, 0), (1, 1), (2, 2)], EXACT)) == matches

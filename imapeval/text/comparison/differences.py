@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from imapeval.text.amounts.compare import AmountRelation, compare_amounts
+from imapeval.text.comparison.gist import find_gist
 from imapeval.text.comparison.similarity import SAME_SUBJECT, measure_overlap
 from imapeval.text.dimensions.opposites import (
     are_opposed,
@@ -144,3 +146,35 @@ def find_antonyms(a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
             if named := list_antonyms(word) & others:
                 found |= named | {word}
     return found
+
+
+_FRACTION = re.compile(
+    r"\b(?:half|halves|quarters?|thirds?|double|twice|both|each)\b|[半双倍]|\d ?[/x×] ?\d", re.IGNORECASE
+)
+"""What makes one amount of another, as in "half of a 20 mg tablet"."""
+_CAUSES = re.compile(r"\b(?:caus(?:es?|ed|ing)|leads? to|risk factors? for)\b|引起|导致|造成|引发|诱发", re.IGNORECASE)
+_PREVENTS = re.compile(r"\b(?:prevents?|protects?)\b|预防|防止", re.IGNORECASE)
+
+
+def name_other_sides(a: Phrase, b: Phrase) -> bool:
+    """Return whether two phrases that both affirm or both deny name different amounts or sides, whatever else they say.
+
+    >>> [name_other_sides(parse_phrase("a yearly check of the eyes"), parse_phrase(text))
+    ...  for text in ("an eye test once every ten years", "have your eyes examined")]
+    [True, False]
+    """
+    if a.stance.denies != b.stance.denies:
+        return False
+    if compare_amounts(a.amounts, b.amounts) is AmountRelation.DIFFERENT:
+        return not (_FRACTION.search(a.text) or _FRACTION.search(b.text))
+    if a.roles and b.roles:
+        # "Before" and "after", "more" and "less" may say the same of things that change places.
+        return False
+    ours, theirs = find_opposites(a.text), find_opposites(b.text)
+    if are_opposed(ours, theirs):
+        return not are_twice_opposed(ours, theirs) and not are_change_and_state(a, b)
+    if any(_CAUSES.search(one.text) and _PREVENTS.search(other.text) for one, other in ((a, b), (b, a))):
+        return True
+    words, other_words = (phrase.words | find_gist(phrase.core).words for phrase in (a, b))
+    # A Chinese character may be a part of any word.
+    return any(map(str.isascii, find_antonyms(words, other_words)))
