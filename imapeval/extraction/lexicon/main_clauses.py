@@ -50,7 +50,7 @@ _CONTINUED = re.compile(
     re.IGNORECASE,
 )
 _NO_SUBJECT = re.compile(
-    rf"(?!do not\s|never\s|don['’]t\s)(?:{_FINITE}|had|not|never|also|who|that|which|what|and|or|\w+ly)\s",
+    rf"(?!do not\s|never\s|don['’]t\s)(?:{_FINITE}|had|not|also|who|that|which|what|and|or|\w+ly)\s",
     re.IGNORECASE,
 )
 _MAX_CHARACTERS = 200

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from imapeval.extraction.lexicon.clauses import Piece, trim_piece
 from imapeval.text.negation.governors import UNTRUE
 from imapeval.text.negation.stance import is_negated
+from imapeval.text.negation.yes_no import find_reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -33,25 +34,6 @@ _REPORT: Mapping[Lang, re.Pattern[str]] = {
         r"(?:(?:(?:很多|许多|有些?|不少|一些|大多数?|多数|部分)(?:人|患者|家长|老人|朋友|网友|妈妈)们?|大家|人们|[您你]可能)"
         r"(?:都|总|常|会|往往|错误地|误|一直|经常|听)*(?:以为|认为|觉得|说|相信|听说)|网上说|网传|民间说|有传言说?)"
         r"[:：,，]?(?P<said>[^，。；！？]{2,80})"
-    ),
-}
-_REPLY: Mapping[Lang, re.Pattern[str]] = {
-    "en": re.compile(
-        r"(?:(?:actually|but|however|in fact|in reality|yet"
-        r"|(?:the )?(?:data|doctors|evidence|experts|research|science|studies)"
-        r" (?:agrees?|found|proves?|says?|shows?|suggests?)(?: that)?),? )*"
-        r"(?:he|it|she|that|there|they|this|we|you)(?: (?:actually|really|simply))?"
-        r"(?:(?: is| are| was|['’]s)(?: (?:actually|completely|just|quite|simply))?"
-        r" (?:(?P<false>not (?:correct|right|so|the case|true)|a (?:common )?(?:misconception|myth)|false|incorrect"
-        r"|mistaken|nonsense|untrue|wrong)|(?P<true>correct|right|true))"
-        r"| (?:are|can|could|did|do|does|has|have|is|must|should|was|were|will|would|ca|wo)(?P<no>n['’]?t|not| not)?)",
-        re.IGNORECASE,
-    ),
-    "zh": re.compile(
-        r"(?:但是?|然而|不过|其实|实际上|事实上|[,，])*(?:[这那][种个]?(?:说法|观点|想法|做法|认识|样说)?)?(?:其实|都|并|完全)?"
-        r"(?:(?P<false>(?:都?是)?(?:错误?的?|误区|谣言|假的|不实的?)|不(?:对|正确|是这样|科学|属实|成立)的?|非如此|没有?(?:科学)?根据)"
-        r"|(?P<true>(?:确实)?是?(?:正确|对|真)的|没错|确实如此)"
-        r"|(?P<no>不用|不需要?|不会|不能|不可以?|不是|没必要|不必)|(?:要|会|能|需要|可以|是)的?)"
     ),
 }
 _CONTRAST: Mapping[Lang, re.Pattern[str]] = {
@@ -80,7 +62,7 @@ class _Report:
 
     def answer(self, reply: str, lang: Lang) -> Piece | None:
         """Return what a reply makes of the clause; None if it is not about it, or says more."""
-        found = _REPLY[lang].fullmatch(reply)
+        found = find_reply(reply, lang)
         if found is None:
             return None
         # "Some think they don't, but they do"

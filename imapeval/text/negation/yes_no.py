@@ -53,6 +53,26 @@ _VERDICT = re.compile(
     r"|(?P<no>no(?!\.\s?\d)|nope|(?:absolutely|certainly|definitely|of course) not|not at all|不是的?|不能|不可以|不会|不行|不要|不用|不需要|不必|没有|不|否))\s*(?=[,，。.;；:：!！\n]|$)",
     re.IGNORECASE,
 )
+# What an answer says to a belief, without a verb of its own: "it is a myth", "they don't", 其实不用.
+_REPLY: Mapping[Lang, re.Pattern[str]] = {
+    "en": re.compile(
+        r"(?:(?:actually|but|however|in fact|in reality|yet"
+        r"|(?:the )?(?:data|doctors|evidence|experts|research|science|studies)"
+        r" (?:agrees?|found|proves?|says?|shows?|suggests?)(?: that)?),? )*"
+        r"(?:he|it|she|that|there|they|this|we|you)(?: (?:actually|really|simply))?"
+        r"(?:(?: is| are| was|['’]s)(?: (?:actually|completely|just|quite|simply))?"
+        r" (?:(?P<false>not (?:correct|right|so|the case|true)|a (?:common )?(?:misconception|myth)|false|incorrect"
+        r"|mistaken|nonsense|untrue|wrong)|(?P<true>correct|right|true))"
+        r"| (?:are|can|could|did|do|does|has|have|is|must|should|was|were|will|would|ca|wo)(?P<no>n['’]?t|not| not)?)",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(
+        r"(?:但是?|然而|不过|其实|实际上|事实上|[,，])*(?:[这那][种个]?(?:说法|观点|想法|做法|认识|样说)?)?(?:其实|都|并|完全)?"
+        r"(?:(?P<false>(?:都?是)?(?:错误?的?|误区|谣言|假的|不实的?)|不(?:对|正确|是这样|科学|属实|成立)的?|非如此|没有?(?:科学)?根据)"
+        r"|(?P<true>(?:确实)?是?(?:正确|对|真)的|没错|确实如此)"
+        r"|(?P<no>不用|不需要?|不会|不能|不可以?|不是|没必要|不必)|(?:要|会|能|需要|可以|是)的?)"
+    ),
+}
 _INVERSION = re.compile(
     r"^(?:do you (?:think|believe)(?: that)?"
     r"|(?:can|could|may|should|must|is|are|was|were|do|does|did|will|would|has|have|had)\b"
@@ -246,3 +266,14 @@ def answer_header(header: str, *, yes: bool, lang: Lang) -> str:
     if yes:
         return words
     return words.replace(" ", " not ", 1) if _MODAL.match(header) else f"not {words}".strip()
+
+
+def find_reply(text: str, lang: Lang) -> re.Match[str] | None:
+    """Return what a clause says to the one before it: "true" or "false", or else "no" if it denies; None for others.
+
+    >>> find_reply("but it is a myth", "en")["false"], find_reply("studies show they don't", "en")["no"]
+    ('a myth', "n't")
+    >>> find_reply("其实不用", "zh")["no"], find_reply("it helps", "en") is None
+    ('不用', True)
+    """
+    return _REPLY[lang].fullmatch(text)
