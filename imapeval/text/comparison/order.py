@@ -45,6 +45,8 @@ _SYMMETRIC = frozenset(
 _DIRECTED = frozenset((*map(stem, ("then", "before", "after", "than", "rather", "instead", "not")), "再", "比"))
 _LIGHT = (frozenset(map(stem, FUNCTION_WORDS - _PREPOSITIONS)) | FUNCTION_CHARACTERS) - _SYMMETRIC
 _NEGATORS = frozenset(("no", "not", "non", *"不非未无没"))
+_MOST_WORDS = 60
+"""Longer phrases are not searched, which takes quadratic time."""
 
 
 class Order(Enum):
@@ -135,7 +137,7 @@ def _find_exchange(ours: Sequence[str], theirs: Sequence[str]) -> tuple[Sequence
     shared = {*ours} & {*theirs}
     ours, theirs = (_strip(words, shared) for words in (ours, theirs))
     size = len(ours)
-    if size != len(theirs) or ours == theirs:
+    if size != len(theirs) or ours == theirs or size > _MOST_WORDS:
         return None
     start = next(place for place in range(size) if ours[place] != theirs[place])
     end = next(place for place in range(size) if ours[-1 - place] != theirs[-1 - place])
