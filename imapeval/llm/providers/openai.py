@@ -251,7 +251,7 @@ def model_identity(name: str, *, base_url: str | None = None) -> str:
 
 
 def _is_this_machine(host: str) -> bool:
-    """Return whether a host is another machine on each machine."""
+    """Return whether a host means the machine it is used on, so that it is another one on each."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
