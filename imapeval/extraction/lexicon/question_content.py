@@ -36,7 +36,7 @@ _RESTATED_SHARE = 0.5
 
 # What a statement says of things that it need not name: a verdict, or what to do with them.
 _VERDICT = re.compile(
-    r"^(?:begin|continue|get|give|keep|start|take|try|use)\b"
+    r"^(?:begin|continue|keep|start|take)\b"
     r"|\b(?:advised|allowed|fine|indicated|necessary|needed|ok(?:ay)?|permitted|recommended|required|safe)\b"
     r"|可以|能|安全|必须|需要|应该?",
     re.IGNORECASE,
