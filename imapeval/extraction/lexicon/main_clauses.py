@@ -29,7 +29,8 @@ _PRONOUN = r"(?:you|he|she|it|they|we|there)"
 _PLURAL = r"(?:adult|drug|effect|level|parent|patient|problem|result|sign|symptom|tablet|test)s\b"
 # What shows that the condition has its verb: "you feel", "it is", "the fever lasts", but not "the symptoms".
 _HAS_VERB = re.compile(
-    rf"\b(?:{_FINITE}|{_PRONOUN} \w+)|(?:\b{_DETERMINER} (?:[\w'’-]+ ){{1,2}}|^\w+ [\w'’-]+ )(?!{_PLURAL})"
+    rf"\b(?:{_FINITE}|{_PRONOUN} (?!(?:all|also|both|or)\b)\w+)"
+    rf"|(?:\b{_DETERMINER} (?:[\w'’-]+ ){{1,2}}|^\w+ [\w'’-]+ )(?!{_PLURAL})"
     r"[\w-]+(?:[^\Ws]s|ed)\b",
     re.IGNORECASE,
 )

@@ -49,6 +49,7 @@ ENGLISH = {
     "Unless you have a fever no treatment is needed.": ["no treatment is needed (Unless you have a fever)"],
     "When the rash appears you must stop the drug.": ["stop the drug (When the rash appears)"],
     "If it lasts then please see a doctor.": ["see a doctor (If it lasts)"],
+    "If you both do not have it and are well you can travel.": ["travel (If you both do not have it and are well)"],
     "If the pain you had is back, call.": ["call (If the pain you had is back)"],
     "Rest until the doctor who treats you says you can run.": ["Rest until the doctor who treats you says you can run"],
     # A name that is asked, with its answer.
