@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
-from imapeval.errors import InputError, UsageError
+from imapeval.errors import UsageError
 from imapeval.evaluation.samples.files.formats import read_file
-from imapeval.evaluation.samples.rows import list_columns, read_number
+from imapeval.evaluation.samples.rows import error_at, list_columns, read_number
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
 from imapeval.study.number_format import format_number
@@ -142,27 +142,24 @@ def read_paper_table(path: Path) -> dict[PaperCell, float]:
         for column in ("metric", "system", "dimension"):
             value = row.fields.get(column)
             if column in row.fields and not value:
-                raise InputError(f"the {column} is empty", path=path, line=row.line, fix=f"Write the {column}.")
+                raise error_at(row, path, f"the {column} is empty", fix=f"Write the {column}.")
             if not isinstance(value, str):
-                raise InputError(
+                raise error_at(
+                    row,
+                    path,
                     f"there is no {column}; the columns are {list_columns(row.fields)}",
-                    path=path,
-                    line=row.line,
                     fix=f"Give the columns metric, system, dimension, {' and '.join(COEFFICIENTS)}.",
                 )
             names.append(value)
         for column, coefficient in COEFFICIENTS.items():
             number = read_number(row.fields.get(column))
             if number is None or not -1 <= number <= 1:
-                raise InputError(
-                    f"the {column} {row.fields.get(column)!r} is not a correlation",
-                    path=path,
-                    line=row.line,
-                    fix="Write -1 to 1.",
+                raise error_at(
+                    row, path, f"the {column} {row.fields.get(column)!r} is not a correlation", fix="Write -1 to 1."
                 )
             cell = PaperCell(_translate(names[0]), names[1], names[2], coefficient)
             if cell in numbers:
-                raise InputError(f"{' '.join(names)} is given twice", path=path, line=row.line, fix="Keep one.")
+                raise error_at(row, path, f"{' '.join(names)} is given twice", fix="Keep one.")
             numbers[cell] = number
     return numbers
 

@@ -11,6 +11,7 @@ from imapeval.evaluation.samples.rows import (
     SPREADSHEET_ERRORS,
     Row,
     UnusableCell,
+    error_at,
     is_blank,
     is_missing,
     list_columns,
@@ -285,7 +286,7 @@ class SampleBuilder:
         )
 
     def _fail(self, row: Row, problem: str, *, fix: str) -> NoReturn:
-        raise InputError(problem, path=row.file or self._source, line=row.line or None, unit=row.unit, fix=fix)
+        raise error_at(row, self._source, problem, fix=fix)
 
 
 def _is_valid_unicode(text: str) -> bool:

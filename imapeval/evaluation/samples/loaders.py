@@ -19,7 +19,7 @@ from imapeval.evaluation.samples.files.formats import FILE_LOADERS, SUFFIXES, is
 from imapeval.evaluation.samples.files.text_lines import STDIN
 from imapeval.evaluation.samples.inspect_log import load_inspect
 from imapeval.evaluation.samples.mediqa_eval import load_mediqa_eval
-from imapeval.evaluation.samples.rows import DEFAULT_OPTIONS, Row, list_columns
+from imapeval.evaluation.samples.rows import DEFAULT_OPTIONS, Row, error_at, list_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -81,10 +81,10 @@ def _load_imapscore_file(path: Path, options: ReadOptions) -> Iterator[Row]:
             continue
         predictions = [name for name in row.fields if name.endswith("_prediction")]
         if len(predictions) != 1:
-            raise InputError(
+            raise error_at(
+                row,
+                path,
                 f"expected one column '<system>_prediction', found {len(predictions)} in {list_columns(row.fields)}",
-                path=path,
-                line=row.line,
                 fix="Give an upstream imapScore file, or leave out the loader.",
             )
         (prediction,) = predictions

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.files.formats import read_file
-from imapeval.evaluation.samples.rows import DEFAULT_OPTIONS, ReadOptions, Row, list_columns, read_number
+from imapeval.evaluation.samples.rows import DEFAULT_OPTIONS, ReadOptions, Row, error_at, list_columns, read_number
 from imapeval.text.language import FACT_LANGS
 
 if TYPE_CHECKING:
@@ -56,10 +56,10 @@ def load_mediqa_eval(source: str, options: ReadOptions = DEFAULT_OPTIONS) -> Ite
     # Always strict, because leaving out a rating would change a mean.
     for row in read_file(name, replace(options, strict=True), kind="csv"):
         if missing := [column for column in _COLUMNS if column not in row.fields]:
-            raise InputError(
+            raise error_at(
+                row,
+                path,
                 f"there is no column {missing[0]!r}; the columns are {list_columns(row.fields)}",
-                path=path,
-                line=row.line,
                 fix="Give the rated rows of MEDIQA-EVAL, or leave out the loader.",
             )
         text = {column: str(row.fields[column]) for column in _COLUMNS}
@@ -79,9 +79,9 @@ def load_mediqa_eval(source: str, options: ReadOptions = DEFAULT_OPTIONS) -> Ite
                 "encounter_id": text["encounter_id"],
             }
             answer = answers[id_, text["candidate"]] = _Answer(row.line, fields)
-        answer.references |= dict.fromkeys(_read_references(text["gold_texts"], path, row.line))
+        answer.references |= dict.fromkeys(_read_references(text["gold_texts"], path, row))
         if text["label"].strip():
-            answer.ratings.setdefault(text["metric"], []).append(_read_label(text, path, row.line))
+            answer.ratings.setdefault(text["metric"], []).append(_read_label(text, path, row))
     if wanted and not answers:
         raise InputError(
             f"there is no answer in the language {wanted!r}",
@@ -93,26 +93,24 @@ def load_mediqa_eval(source: str, options: ReadOptions = DEFAULT_OPTIONS) -> Ite
         yield Row(number, answer.line, {**answer.fields, "references": [*answer.references], **ratings})
 
 
-def _read_references(text: str, path: Path, line: int) -> list[str]:
+def _read_references(text: str, path: Path, row: Row) -> list[str]:
     try:
         texts: Any = json.loads(text)
     except (ValueError, RecursionError):
         texts = None
     found = cast("list[Any]", texts) if isinstance(texts, list) else None
     if found is None or not all(isinstance(reference, str) for reference in found):
-        raise InputError(
+        raise error_at(
+            row,
+            path,
             f"gold_texts is not a list of texts but {text[:40]!r}",
-            path=path,
-            line=line,
             fix='Write a JSON list, such as ["first reference", "second reference"].',
         )
     return [reference for reference in found if reference.strip()]
 
 
-def _read_label(fields: Mapping[str, str], path: Path, line: int) -> float:
+def _read_label(fields: Mapping[str, str], path: Path, row: Row) -> float:
     label = read_number(fields["label"])
     if label is None or not 0 <= label <= 1:
-        raise InputError(
-            f"the label {fields['label']!r} is not in 0..1", path=path, line=line, fix="Write 0, 0.5 or 1."
-        )
+        raise error_at(row, path, f"the label {fields['label']!r} is not in 0..1", fix="Write 0, 0.5 or 1.")
     return 1 - label if fields["metric"] == _REVERSED else label

@@ -20,7 +20,7 @@ from imapeval.evaluation.samples.columns import choose_columns
 from imapeval.evaluation.samples.files.formats import is_data_file
 from imapeval.evaluation.samples.files.text_lines import SHOWN_STDIN, STDIN
 from imapeval.evaluation.samples.loaders import choose_loader, list_files, shipped_samples
-from imapeval.evaluation.samples.rows import ReadOptions
+from imapeval.evaluation.samples.rows import ReadOptions, error_at
 from imapeval.evaluation.samples.spool import Mapped, spool
 from imapeval.redaction import get_logger
 from imapeval.remote import download, is_url, resolve_file_url
@@ -225,12 +225,8 @@ def _assign_ids(
                 yield sample
                 continue
             if not (numbered or error):
-                refused = InputError(
-                    "this row has no id, but others have",
-                    path=row.file or source,
-                    line=row.line,
-                    unit=row.unit,
-                    fix="Give every row an id, or none.",
+                refused = error_at(
+                    row, source, "this row has no id, but others have", fix="Give every row an id, or none."
                 )
                 if strict:
                     raise refused
@@ -254,11 +250,10 @@ def _assign_ids(
     if repeated:
         first, again = (made[position][0] for position in repeated)
         id_ = samples[repeated[0]].id
-        raise InputError(
+        raise error_at(
+            again,
+            source,
             f"the id {id_!r} is on {_locate(first)} and again on {_locate(again)}",
-            path=again.file or source,
-            line=again.line,
-            unit=again.unit,
             fix="Make ids unique, for example by adding the system's name.",
         )
     return samples

@@ -92,6 +92,11 @@ class UnusableCell:
         return self.shown
 
 
+def error_at(row: Row, path: Path | str | None, problem: str, *, fix: str) -> InputError:
+    """Return an error about a row of a file; None stands for data that did not come from one."""
+    return InputError(problem, path=row.file or path, line=row.line or None, unit=row.unit, fix=fix)
+
+
 def reject_row(error: InputError, *, number: int, options: ReadOptions, unit: Unit = "line") -> Row:
     """Return a `Row` with an error in place of a bad row.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples.loaders import choose_loader
-from imapeval.evaluation.samples.rows import read_number, short_repr
+from imapeval.evaluation.samples.rows import error_at, read_number, short_repr
 from imapeval.study.closed.metrics.labels import (
     NO_ANSWER,
     match_labels,
@@ -19,7 +19,7 @@ from imapeval.study.closed.metrics.labels import (
     write_number,
 )
 from imapeval.study.closed.metrics.ordinal import measure_grades, measure_order, measure_rankings
-from imapeval.study.data.columns import error_at, lacks_column
+from imapeval.study.data.columns import lacks_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.files.formats import read_file
-from imapeval.evaluation.samples.rows import is_blank, is_missing, read_number, short_repr
+from imapeval.evaluation.samples.rows import error_at, is_blank, is_missing, read_number, short_repr
 from imapeval.study.closed.drbenchmark.runs import TaskRun, check_length, parse_share, require_same_items
 from imapeval.study.closed.drbenchmark.tasks import Kind, Task, parse_answer
 from imapeval.study.closed.metrics.labels import NO_ANSWER, match_labels, write_number
-from imapeval.study.data.columns import error_at, find_columns, lacks_column
+from imapeval.study.data.columns import find_columns, lacks_column
 from imapeval.study.data.scales import RatingScale
 
 if TYPE_CHECKING:

@@ -1,23 +1,18 @@
-"""Errors about a row of a table, and the columns that a table has."""
+"""The columns that a table has."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from imapeval.errors import InputError
 from imapeval.evaluation.samples.files.formats import read_file
-from imapeval.evaluation.samples.rows import list_columns
+from imapeval.evaluation.samples.rows import error_at, list_columns
 
 if TYPE_CHECKING:
     from collections.abc import Set
     from pathlib import Path
 
+    from imapeval.errors import InputError
     from imapeval.evaluation.samples.rows import Row
-
-
-def error_at(row: Row, path: Path, problem: str, *, fix: str) -> InputError:
-    """Return an error about a row of a file."""
-    return InputError(problem, path=path, line=row.line, unit=row.unit, fix=fix)
 
 
 def lacks_column(row: Row, path: Path, name: str, *, fix: str) -> InputError:

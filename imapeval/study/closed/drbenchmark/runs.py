@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.files.formats import read_file
-from imapeval.evaluation.samples.rows import is_missing, read_number, short_repr
+from imapeval.evaluation.samples.rows import error_at, is_missing, read_number, short_repr
 from imapeval.files import refuse_stream
 from imapeval.parsing import parse_json
 from imapeval.study.closed.drbenchmark.data import read_data
 from imapeval.study.closed.drbenchmark.tasks import load_tasks, parse_answer
-from imapeval.study.data.columns import error_at, lacks_column
+from imapeval.study.data.columns import lacks_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

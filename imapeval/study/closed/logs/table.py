@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from imapeval.evaluation.samples.files.formats import read_file
-from imapeval.evaluation.samples.rows import UnusableCell, is_missing, list_columns, short_repr
+from imapeval.evaluation.samples.rows import UnusableCell, error_at, is_missing, list_columns, short_repr
 from imapeval.study.closed.logs.answers import (
     ClosedAnswer,
     choose,
@@ -24,7 +24,6 @@ from imapeval.study.closed.logs.answers import (
     find_right,
     read_place,
 )
-from imapeval.study.data.columns import error_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.files.formats import read_file
-from imapeval.study.data.columns import error_at
+from imapeval.evaluation.samples.rows import error_at
 from imapeval.study.data.ratings.argilla import read_argilla, recognise_argilla
 from imapeval.study.data.ratings.collection import collect_ratings
 from imapeval.study.data.ratings.database import is_database, read_database

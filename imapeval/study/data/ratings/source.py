@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from imapeval.evaluation.samples.rows import (
     Row,
     UnusableCell,
+    error_at,
     has_decimal_comma,
     is_blank,
     list_columns,
     read_number_of,
     short_repr,
 )
-from imapeval.study.data.columns import error_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
