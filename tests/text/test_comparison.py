@@ -88,6 +88,8 @@ SAME = [
     ("paracetamol is as effective as ibuprofen", "ibuprofen is as effective as paracetamol"),
     ("no fever, no cough", "no cough, no fever"),
     ("腹痛伴呕吐", "呕吐伴腹痛"),
+    ("目前不需要手术", "目前手术都不需要"),
+    ("不需要穿刺", "穿刺都不需要"),
     ("不吃鱼、不吃肉", "不吃肉、不吃鱼"),
     ("每天早上服用降压药", "降压药每天早上服用"),
     ("not only painful but also swollen", "painful and swollen"),

@@ -152,10 +152,11 @@ def _find_exchange(ours: Sequence[str], theirs: Sequence[str]) -> tuple[Sequence
     first, last = max(found, key=sum)
     joint, other = ours[first : size - last], theirs[last : size - first]
     named = (ours[:first], ours[size - last :])
-    if not joint and any(map(_NEGATORS.issuperset, named)):
-        # "Smokers have ten times the risk of non-smokers", and the reverse.
-        return joint, other
-    if not joint or any(map(_PREPOSITIONS.issuperset, named)):
+    if not joint:
+        # "Smokers have ten times the risk of non-smokers", and the reverse: of one thing named twice, the other is denied.
+        moved = any(_NEGATORS.issuperset(one) and other[:1] == after[:1] for one, other in (named, named[::-1]))
+        return ((), ()) if moved else None
+    if any(map(_PREPOSITIONS.issuperset, named)):
         return None
     if (_SYMMETRIC.intersection(joint) and not _DIRECTED.intersection(joint)) or joint in (
         before[-len(joint) :],
