@@ -1,4 +1,4 @@
-"""Parsers of JSON and TOML, stricter than those of Python.
+"""Parsers of JSON and TOML, stricter than those of Python, and what is wrong with the content.
 
 `json` silently takes the last of two equal keys; `tomllib` takes quadratic time for keys with many dots.
 """
@@ -17,6 +17,9 @@ from imapeval.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+_MAX_FIELD_LENGTH = 80
+"""Maximum length of the path of a field in a message: keys of damaged JSON may be of any length."""
 
 _MAX_TOML_LINE = 10_000
 """Maximum length of a line of TOML, in characters."""
@@ -58,6 +61,17 @@ def _build_object(members: list[tuple[str, Any]]) -> dict[str, Any]:
         ((name, _),) = Counter(name for name, _ in members).most_common(1)
         raise DuplicateKeyError(f"an object has the key {name[:60]!r} twice")
     return built
+
+
+def describe_validation_error(error: ValueError) -> str:
+    """Return the message of an error; for a validation error of pydantic, its first problem with its field."""
+    from pydantic_core import ValidationError
+
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors(include_url=False, include_input=False)[0]
+    field = ".".join(map(str, first["loc"]))[:_MAX_FIELD_LENGTH]
+    return f"{field + ': ' if field else ''}{first['msg']}"
 
 
 DECODER = json.JSONDecoder(object_pairs_hook=_build_object)

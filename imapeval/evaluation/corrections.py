@@ -30,9 +30,8 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstrai
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.imap_files import to_known_relation
 from imapeval.evaluation.runs.reading import complete_lines
-from imapeval.evaluation.runs.schema import describe_validation_error
 from imapeval.files import open_private
-from imapeval.parsing import parse_json
+from imapeval.parsing import describe_validation_error, parse_json
 from imapeval.text.phrases import annotate_pair
 from imapeval.types import Failure, Pair, Relation
 

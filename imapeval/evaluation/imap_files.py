@@ -32,7 +32,7 @@ from imapeval.errors import ExtractionError, InputError
 from imapeval.evaluation.extract import MAX_CHARACTERS, refuse_reading
 from imapeval.evaluation.ids import contrast_ids, list_first
 from imapeval.files import refuse_stream
-from imapeval.parsing import parse_json
+from imapeval.parsing import describe_validation_error, parse_json
 from imapeval.redaction import get_logger
 from imapeval.signature import signature
 from imapeval.types import Decider, Imap, KnownRelation, Match, Pair, Relation, Sample
@@ -366,13 +366,9 @@ def to_known_relation(match: Match) -> KnownRelation:
 
 
 def _not_an_imap(error: ValueError, path: Path | None, number: int | None) -> InputError:
-    problem = f"Invalid JSON: {error}"
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False)[0]
-        field = ".".join(map(str, first["loc"]))
-        problem = f"{field + ': ' if field else ''}{first['msg']}"
+    kind = "" if isinstance(error, ValidationError) else "Invalid JSON: "
     return InputError(
-        f"not an imap: {problem}",
+        f"not an imap: {kind}{describe_validation_error(error)}",
         path=path,
         line=number,
         fix="Write the fields id, query, constraint, reference, response and optionally relations.",

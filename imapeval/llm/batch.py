@@ -25,6 +25,7 @@ from imapeval.llm.middleware.cache import cache_key
 from imapeval.llm.protocol import PERMANENT_KINDS, Request, canonical_json, parse_canonical
 from imapeval.llm.providers import chat_format
 from imapeval.llm.providers.openai import OPENAI_URL
+from imapeval.parsing import describe_validation_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -217,7 +218,7 @@ class BatchFolder:
         try:
             result = BatchResultLine.model_validate_json(content)
         except ValidationError as error:
-            report.unreadable[location] = error.errors(include_url=False)[0]["msg"]
+            report.unreadable[location] = describe_validation_error(error)
             return
         failed.note_id(result)
         key = result.custom_id

@@ -25,6 +25,7 @@ from imapeval.evaluation.rescoring import find_references_option, find_rescored_
 from imapeval.evaluation.runs import Run, name_run
 from imapeval.evaluation.runs.reading import group_by_id
 from imapeval.matching.protocol import Matcher
+from imapeval.parsing import describe_validation_error
 from imapeval.report.explorer_data import TextTable, collect_explorer_data, metric_axes
 from imapeval.report.page_frame import render_page, render_template
 from imapeval.serve.guard import FASTAPI_OPTIONS, RequestGuard, RequestLimits
@@ -189,8 +190,7 @@ def make_app(session: ReviewSession) -> tuple[RequestGuard, str]:
                 posted.id, posted.reference_index, posted.reading, posted.change, texts=posted.texts
             )
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            raise HttpError(422, "invalid", f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+            raise HttpError(422, "invalid", describe_validation_error(error)) from error
         except ImapEvalError as error:
             raise HttpError(422, "does-not-fit", f"{error} Reload the page if it is out of date.") from error
         except OSError as error:

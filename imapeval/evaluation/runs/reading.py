@@ -30,13 +30,13 @@ from imapeval.errors import InputError
 from imapeval.evaluation import imap_files
 from imapeval.evaluation.ids import IdIndex
 from imapeval.evaluation.runs.outcomes import RunContents
-from imapeval.evaluation.runs.schema import Manifest, ResultLine, SampleLine, describe_validation_error
+from imapeval.evaluation.runs.schema import Manifest, ResultLine, SampleLine
 from imapeval.evaluation.runs.usage_file import read_usage
 from imapeval.evaluation.samples import index_samples
 from imapeval.evaluation.samples.spool import spool
 from imapeval.llm.structured.faults import FAULTS
 from imapeval.metrics.base import is_within_range
-from imapeval.parsing import parse_json
+from imapeval.parsing import describe_validation_error, parse_json
 from imapeval.types import Outcome, Sample, Score
 
 if TYPE_CHECKING:

@@ -2,13 +2,9 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from imapeval.types import Failure, Lang, Outcome, Sample, Score, Turn
-
-_MAX_FIELD_LENGTH = 80
-"""Maximum length of the path of a field in a message: keys of damaged JSON may be of any length."""
-
 
 _Count = Annotated[int, Field(ge=0)]
 _Bound = float | None
@@ -140,12 +136,3 @@ class ResultLine(_StrictModel):
         if self.failure is not None:
             return Failure(**dict(self.failure))
         return Score(self.score or 0.0, self.parts, tuple(map(tuple, self.repetitions)))
-
-
-def describe_validation_error(error: ValueError) -> str:
-    """Return the message of an error; for a validation error of pydantic, its first problem with its field."""
-    if not isinstance(error, ValidationError):
-        return str(error)
-    first = error.errors(include_url=False)[0]
-    field = ".".join(map(str, first["loc"]))[:_MAX_FIELD_LENGTH]
-    return f"{field + ': ' if field else ''}{first['msg']}"

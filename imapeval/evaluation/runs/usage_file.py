@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval._resources import cache_folder
 from imapeval.errors import InputError, UsageError
-from imapeval.evaluation.runs.schema import RunUsage, describe_validation_error
+from imapeval.evaluation.runs.schema import RunUsage
 from imapeval.files import lock_file, make_private_folder, open_private
-from imapeval.parsing import parse_json
+from imapeval.parsing import describe_validation_error, parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping

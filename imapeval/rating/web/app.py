@@ -22,6 +22,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 
 from imapeval.errors import ImapEvalError, UsageError
+from imapeval.parsing import describe_validation_error
 from imapeval.rating.model import Entry, Item, Rater, RatingConflictError, UnknownItemError
 from imapeval.rating.monitoring import overview
 from imapeval.rating.store import RatingStudy, hash_secret
@@ -310,8 +311,7 @@ def _parse(kind: type[_M], body: bytes) -> _M:
     try:
         return kind.model_validate_json(body, strict=True)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise HttpError(422, "invalid", f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        raise HttpError(422, "invalid", describe_validation_error(error)) from error
 
 
 def _json(content: Any) -> Response:

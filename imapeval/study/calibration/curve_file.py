@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from imapeval.errors import InputError, UsageError
 from imapeval.files import replace_file
+from imapeval.parsing import describe_validation_error
 from imapeval.study.calibration.curve import Calibration, Curve, PredictionErrors
 from imapeval.study.data.scales import RatingScale  # noqa: TC001  # pydantic reads the annotation
 from imapeval.study.intervals import Interval
@@ -98,10 +99,8 @@ def read_calibration(path: Path) -> Calibration:
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", path=path, fix="Name a file that exists.") from error
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
         raise InputError(
-            f"is not a calibration file: {place + ': ' if place else ''}{first['msg']}",
+            f"is not a calibration file: {describe_validation_error(error)}",
             path=path,
             fix="Make one with `imapeval study calibrate`.",
         ) from error

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from imapeval.errors import InputError
+from imapeval.parsing import describe_validation_error
 from imapeval.text.language import detect_lang
 
 if TYPE_CHECKING:
@@ -84,10 +85,8 @@ def read_collection(path: Path, side: Side, *, lang: Lang) -> list[str]:
         try:
             sample = _Sample.model_validate_json(line)
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            field = "".join(f"{part}: " for part in first["loc"][:1])
             raise InputError(
-                f"not a sample ({field}{first['msg']})",
+                f"not a sample ({describe_validation_error(error)})",
                 path=path,
                 line=number,
                 fix="Write one JSON object per line, with `reference` (or `references`) and `response`.",

@@ -8,6 +8,7 @@ from pydantic import AliasPath, BaseModel, Field, TypeAdapter, ValidationError
 
 from imapeval.errors import InputError
 from imapeval.files import refuse_stream
+from imapeval.parsing import describe_validation_error
 from imapeval.study.closed.logs.answers import ClosedAnswer, choose
 
 if TYPE_CHECKING:
@@ -157,9 +158,6 @@ def _read(path: Path, kind: TypeAdapter[_T]) -> _T:
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", path=path, fix="Check the file.") from error
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
         raise InputError(
-            f"is not as HELM writes it ({'.'.join(map(str, first['loc']))}: {first['msg']})",
-            path=path,
-            fix=_FIX,
+            f"is not as HELM writes it ({describe_validation_error(error)})", path=path, fix=_FIX
         ) from error

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import BaseModel, ValidationError
 
 from imapeval.evaluation.samples.rows import Row, short_repr
+from imapeval.parsing import describe_validation_error
 from imapeval.study.data.ratings.source import RatingEntry
 
 if TYPE_CHECKING:
@@ -96,11 +97,8 @@ def _parse(source: RatingsSource, row: Row) -> _Task:
     try:
         return _Task.model_validate(row.fields)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
         raise source.error_at(
-            f"not a task of Label Studio: {'.'.join(map(str, first['loc']))}: {first['msg']}",
-            row,
-            fix="Export the project as JSON.",
+            f"not a task of Label Studio: {describe_validation_error(error)}", row, fix="Export the project as JSON."
         ) from error
 
 
