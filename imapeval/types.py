@@ -282,5 +282,9 @@ class Failure:
                 self, "raw", raw if len(raw) <= MAX_RAW_CHARACTERS else raw[: MAX_RAW_CHARACTERS - len(_CUT)] + _CUT
             )
 
+    def to_dict(self) -> dict[str, str]:
+        """Return stage, kind and message as JSON values."""
+        return {"stage": self.stage, "kind": self.kind, "message": self.message}
+
 
 Outcome = Score | Failure

@@ -85,10 +85,7 @@ def _answer_to_context(answer: ScoredAnswer) -> dict[str, Any]:
         "scores": {
             name: outcome.value if isinstance(outcome, Score) else None for name, outcome in answer.outcomes.items()
         },
-        "failures": {
-            name: {"stage": failure.stage, "kind": failure.kind, "message": failure.message}
-            for name, failure in answer.unscored.items()
-        },
+        "failures": {name: failure.to_dict() for name, failure in answer.unscored.items()},
     }
 
 

@@ -140,7 +140,7 @@ def _add_routes(app: FastAPI, loaded: LoadedScorer, work: WorkQueue) -> list[str
         failure = found if isinstance(found, Failure) else None
         imaps = () if isinstance(found, Failure) else found
         records = [json.loads(imap_files.dump_record(ImapRecord(texts.id, imap, None))) for imap in imaps]
-        return _JsonResponse({"id": texts.id, "imaps": records, "failure": _failure_to_dict(failure)})
+        return _JsonResponse({"id": texts.id, "imaps": records, "failure": failure and failure.to_dict()})
 
     @router.post("/relate", response_model=schema.Related)
     async def relate(values: schema.Values) -> Response:  # pyright: ignore[reportUnusedFunction]
@@ -260,16 +260,10 @@ def _assessments_to_dict(
     return {"answers": results, "means": whole.means, "failed": len(whole.failed), "missing": len(whole.missing)}
 
 
-def _failure_to_dict(failure: Failure | None) -> dict[str, Any] | None:
-    if failure is None:
-        return None
-    return {"stage": failure.stage, "kind": failure.kind, "message": failure.message}
-
-
 def _match_to_dict(found: Match | Failure) -> dict[str, Any]:
     if isinstance(found, Failure):
         nothing = dict.fromkeys(("relation", "credit", "decided_by", "evidence", "similarity"))
-        return {**nothing, "failure": _failure_to_dict(found)}
+        return {**nothing, "failure": found.to_dict()}
     return {
         "relation": found.relation.value,
         "credit": round(compute_credit(found), 4),

@@ -89,9 +89,7 @@ def extract(
         content = {
             "imaps": output.show(path),
             "samples": len(samples),
-            "failures": [
-                {"id": id_, "stage": f.stage, "kind": f.kind, "message": f.message} for id_, f in failures.items()
-            ],
+            "failures": [{"id": id_, **failure.to_dict()} for id_, failure in failures.items()],
             "usage": None if ledger is None else ledger.report(),
         }
         emit_json(content, compact=True)

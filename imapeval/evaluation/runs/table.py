@@ -216,7 +216,7 @@ def _list_outcome(result: Result, system: str) -> dict[str, object]:
     if isinstance(outcome, Score):
         row |= {"score": outcome.value, "parts": outcome.parts}
     else:
-        row |= {"stage": outcome.stage, "kind": outcome.kind, "message": outcome.message}
+        row |= outcome.to_dict()
     return {name: _encodable(value) if isinstance(value, str) else value for name, value in row.items()}
 
 

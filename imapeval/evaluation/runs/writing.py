@@ -338,8 +338,7 @@ def result_to_dict(result: Result) -> dict[str, Any]:
 
 
 def _failure_to_dict(failure: Failure) -> dict[str, str]:
-    fields = {"stage": failure.stage, "kind": failure.kind, "message": failure.message}
-    return fields if failure.raw is None else {**fields, "raw": failure.raw}
+    return failure.to_dict() | ({} if failure.raw is None else {"raw": failure.raw})
 
 
 @cache

@@ -71,10 +71,7 @@ def paraphrase(
                 "file": path,
                 "samples": len(samples),
                 "reworded": len(reworded),
-                "failures": [
-                    {"id": id_, "number": n, "stage": f.stage, "kind": f.kind, "message": f.message}
-                    for id_, n, f in failures
-                ],
+                "failures": [{"id": id_, "number": number, **failure.to_dict()} for id_, number, failure in failures],
                 "by": rewording_signature(model),
                 "usage": ledger.report(),
             }
