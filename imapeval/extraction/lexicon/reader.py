@@ -92,7 +92,7 @@ class LexiconReader:
     @property
     def signature(self) -> str:
         weights = {} if self.facts is None else {"importance": self.facts.identity}
-        return signature("lexicon", graph=self.graph.hash[:12], **weights, v="17")
+        return signature("lexicon", graph=self.graph.hash[:12], **weights, v="18")
 
     @property
     def concurrency(self) -> int:
