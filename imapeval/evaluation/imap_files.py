@@ -209,7 +209,8 @@ class RecordedImaps:
                     line=number,
                     fix="Shorten it; longer texts are not scored.",
                 )
-            own[key] = number, record
+            # Its matches would take as much memory as its relations; nobody asks for them.
+            own[key] = number, replace(record, matches=None)
         if not self._lines:
             raise InputError("there are no imaps", path=path, fix="Give a file with at least one imap.")
         self._readings = max(len({reading for reading, _ in own}) for own in self._lines.values())

@@ -1,3 +1,4 @@
+import gc
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -6,7 +7,7 @@ import pytest
 
 from imapeval.errors import ExtractionError, InputError
 from imapeval.evaluation.imap_files import RecordedImaps, hash_texts
-from imapeval.types import KnownRelation, Relation, Sample
+from imapeval.types import KnownRelation, Match, Relation, Sample
 
 LINE = {
     "id": "a",
@@ -28,6 +29,14 @@ async def test_by_id_and_reference(tmp_path: Path):
     first, second = await RecordedImaps(path).extract(Sample("a", "q", ("r", "s"), ""))
     assert first.relations == (KnownRelation("t", "x", "y", Relation.EXACT),)
     assert (second.reference_index, second.relations) == (1, ())
+
+
+def test_matches_are_not_kept_besides_relations(tmp_path: Path):
+    path = write(tmp_path / "i.jsonl", *(LINE | {"id": str(number)} for number in range(100)))
+    before = sum(type(one) is Match for one in gc.get_objects())
+    recorded = RecordedImaps(path)
+    assert recorded.signature
+    assert sum(type(one) is Match for one in gc.get_objects()) < before + 10
 
 
 async def test_several_readings(tmp_path: Path):
