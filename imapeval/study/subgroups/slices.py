@@ -215,7 +215,7 @@ def _find_group(
     for system in present.tolist():
         own = there & (systems == system)
         codes = rated.questions[rows[own]]
-        questions = len(np.unique(codes))
+        questions = _count_different(codes)
         if questions < MIN_QUESTIONS:
             continue
         value, moved = find_coefficient(coefficient).with_influences(scores[own], ratings[own])
@@ -224,6 +224,14 @@ def _find_group(
             np.add.at(influences, codes, moved)
             cells.append(SystemCoefficient(value, influences, rows[own], questions))
     return Group(tuple(cells), len(present) - len(cells))
+
+
+def _count_different(numbers: Counts) -> int:
+    """Return how many different numbers there are, which are small and not negative.
+
+    Unlike `np.unique` it does not sort, which took almost half of the time of slices of 100,000 answers.
+    """
+    return int(np.count_nonzero(np.bincount(numbers)))
 
 
 def _summarise(
@@ -241,7 +249,7 @@ def _summarise(
         reason = reason or "no answer has both a score and a rating"
         return Slice(sliced.metric, sliced.facet, name, dimension, coefficient, None, None, None, n, reason)
     value, influences = group.average([cell.influences for cell in group.cells])
-    clusters = len(np.unique(questions[np.concatenate([cell.rows for cell in group.cells])]))
+    clusters = _count_different(questions[np.concatenate([cell.rows for cell in group.cells])])
     low, high = jackknife_intervals(
         np.array(value), influences=influences, clusters=np.array(clusters), bounds=(-1.0, 1.0)
     )
@@ -252,7 +260,7 @@ def _summarise(
 def count_answers(groups: Sequence[Group]) -> int:
     """Return how many answers have a part in the coefficients."""
     rows = [cell.rows for group in groups for cell in group.cells]
-    return len(np.unique(np.concatenate(rows))) if rows else 0
+    return _count_different(np.concatenate(rows)) if rows else 0
 
 
 def divide_answers(
