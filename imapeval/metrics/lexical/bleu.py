@@ -142,9 +142,10 @@ class Bleu(Metric):
 
 @lru_cache(maxsize=256)  # more pairs than a batch of 64 samples has, raw and on imaps
 def _count(reference: str, response: str, tokenizer: str) -> tuple[tuple[int, ...], tuple[int, ...], int, int]:
-    """Return by order the number of the response's n-grams that the reference has, and of all; tokens of both texts.
+    """Return the numbers that sacrebleu's `compute_bleu` takes, in its order.
 
-    The response's number of tokens comes first.
+    They are, by order, those of the response's n-grams that the reference has, and of all of them; then those of the
+    response's and of the reference's tokens.
     """
     expected, given = split_for_bleu(reference, tokenizer), split_for_bleu(response, tokenizer)
     correct: list[int] = []
