@@ -128,8 +128,9 @@ class BatchScorer:
                 self._parts = self.open_parts()
             self._runner.run(evaluate_to_store(samples, self._parts, references=self.references, run=store))
         except ImapEvalError as error:
-            # The event loop stands still until the next batch, but requests under way have been paid for.
-            self._runner.run(_finish_tasks())
+            if self._parts is not None:
+                # The event loop stands still until the next batch, but requests under way have been paid for.
+                self._runner.run(_finish_tasks())
             return store, error
         return store, None
 

@@ -118,7 +118,7 @@ def test_predictions_beside_a_data_set(imapeval: Command, tmp_path: Path, data: 
 
 @pytest.mark.parametrize("options", [("--metric", "acc"), ("--against", "m"), ("--gold", "a", "--predicted", "b")])
 def test_options_of_other_logs_are_refused(imapeval: Command, tmp_path: Path, data: Path, options: tuple[str, ...]):
-    (tmp_path / "p.jsonl").write_text("{}\n")
+    (tmp_path / "p.jsonl").write_text('{"task": "MedQA"}\n')
     done = imapeval("closed", tmp_path / "p.jsonl", "--data", data, *options)
     assert done.returncode == 2
     assert options[0] in done.stderr
