@@ -27,6 +27,9 @@ _NO_PHRASE = (
 # What is better is chosen; whether its effect is named as well makes no difference.
 _EFFECT = "(?:的?(?:治疗)?(?:效果|疗效|作用))"
 _BETTER = "(?:更加?|还|要|那么|这么)?(?:有效|好|强|佳)(?:些|一些)?"
+_MAIN = "的?(?:最?(?:常见|主要|重要|严重)的?)?"
+_CAUSE = f"{_MAIN}(?:病因|原因|诱因|起因)"
+_RESULT = f"{_MAIN}(?:后果|结果|并发症|表现|症状)"
 _COMES = "(?: (?:comes?|goes|go|is given|are given))?"
 _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(pattern, re.IGNORECASE))
@@ -78,8 +81,10 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("sequence", rf"^{_A}(?<![饭餐])(?:之|以)?后[,，]?(?=再|才|应|需|要|须|做|行|进行|服|用|给|查|使用){_B}$"),
         ("cause", rf"^{_FIRST_B}(?:是?由|因|是){_LAST_A}(?:引起|导致|造成|所致|引发)的?$"),
         ("cause", rf"^{_FIRST_B}(?:是|为|属于)?(?:继发于|源于|归因于|起因于){_LAST_A}$"),
-        ("cause", rf"^{_A}(?:是|为){_FIRST_B}的?(?:常见|主要|重要)?(?:病因|原因|诱因|起因)$"),
-        ("cause", rf"^{_FIRST_B}(?:是|为){_LAST_A}的?(?:常见|主要|严重)?(?:后果|结果|并发症|表现|症状)$"),
+        ("cause", rf"^{_A}(?:是|为){_FIRST_B}{_CAUSE}$"),
+        ("cause", rf"^{_FIRST_B}{_CAUSE}(?:是|为){_LAST_A}$"),
+        ("cause", rf"^{_FIRST_B}(?:是|为){_LAST_A}{_RESULT}$"),
+        ("cause", rf"^{_A}{_RESULT}(?:是|为){_B}$"),
         ("cause", rf"^{_A}(?:会|可|可能|能)?(?:引起|导致|造成|引发|诱发)(?!的$){_B}$"),
         (
             "action",

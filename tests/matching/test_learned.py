@@ -101,6 +101,9 @@ def test_related_facts_that_name_other_amounts_or_sides_contradict(reference, re
         ("boys are affected more often than girls", "girls get it less frequently than boys"),
         ("consult your physician before changing the dose", "only adjust the amount after talking to your doctor"),
         ("预后良好", "恢复前景好"),
+        ("叶酸预防神经管畸形", "缺乏叶酸会导致神经管畸形"),
+        ("the vaccine prevents cervical cancer", "it protects against the virus that causes cervical cancer"),
+        ("not dangerous to fly with asthma", "safe to fly with asthma"),
     ],
 )
 def test_related_facts_stay_related(reference, response):

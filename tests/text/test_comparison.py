@@ -114,6 +114,14 @@ SAME = [
     ("胆结石", "患者很可能是胆结石"),
     ("肠镜", "应该做个肠镜"),
     ("headache in the morning", "headache in the mornings"),
+    # Circumstances may stand anywhere.
+    ("in the morning take the tablet with food", "with food take the tablet in the morning"),
+    ("for fever give paracetamol to children", "to children give paracetamol for fever"),
+    ("every day check your feet for wounds", "for wounds check your feet every day"),
+    ("during pregnancy iron is needed in higher doses", "in higher doses iron is needed during pregnancy"),
+    ("高血压是中风的主要原因", "中风的主要原因是高血压"),
+    ("脑卒中是高血压的常见并发症", "高血压的常见并发症是脑卒中"),
+    ("缺铁是贫血最常见的原因", "贫血最常见的原因是缺铁"),
 ]
 NARROWER = [
     ("ibuprofen", "ibuprofen 400 mg"),
@@ -239,6 +247,8 @@ OTHER_SIDE = [
     ("内服", "外用"),
 ]
 OTHER_ORDER = [
+    ("take it in the morning rather than at night", "take it at night rather than in the morning"),
+    ("中风的主要原因是高血压", "高血压的主要原因是中风"),
     ("女性比男性多见", "男性比女性多见"),
     ("肝癌比胃癌少见", "胃癌比肝癌少见"),
     ("give ibuprofen instead of aspirin", "give aspirin instead of ibuprofen"),
@@ -288,6 +298,9 @@ OTHER_CASE = [
     ("阴道镜（HPV阳性时）", "阴道镜（HPV阴性时）"),
 ]
 OPEN = [
+    ("not dangerous to fly with asthma", "safe to fly with asthma"),
+    ("having high blood pressure is dangerous", "high blood pressure is dangerous"),
+    ("smoking during pregnancy is dangerous", "smoking in pregnancy is harmful"),
     ("it works fast for most people", "it works quickly for most people"),
     ("节欲", "禁欲"),  # restraint, not abstinence
     ("day 10", "week 2"),

@@ -153,6 +153,11 @@ _FRACTION = re.compile(
 )
 """What makes one amount of another, as in "half of a 20 mg tablet"."""
 _CAUSES = re.compile(r"\b(?:caus(?:es?|ed|ing)|leads? to|risk factors? for)\b|引起|导致|造成|引发|诱发", re.IGNORECASE)
+# "It prevents what causes it", and "a lack of it causes it".
+_SPARES = re.compile(
+    r"\b(?:prevents?|protects?|lack\w*|low|deficien\w+|too little|without)\b|预防|防止|缺|不足|过少|偏?低|没有",
+    re.IGNORECASE,
+)
 _PREVENTS = re.compile(r"\b(?:prevents?|protects?)\b|预防|防止", re.IGNORECASE)
 
 
@@ -163,7 +168,7 @@ def name_other_sides(a: Phrase, b: Phrase) -> bool:
     ...  for text in ("an eye test once every ten years", "have your eyes examined")]
     [True, False]
     """
-    if a.stance.denies != b.stance.denies:
+    if a.stance.denies != b.stance.denies or a.stance.negated_twice or b.stance.negated_twice:
         return False
     if compare_amounts(a.amounts, b.amounts) is AmountRelation.DIFFERENT:
         return not (_FRACTION.search(a.text) or _FRACTION.search(b.text))
@@ -173,8 +178,11 @@ def name_other_sides(a: Phrase, b: Phrase) -> bool:
     ours, theirs = find_opposites(a.text), find_opposites(b.text)
     if are_opposed(ours, theirs):
         return not are_twice_opposed(ours, theirs) and not are_change_and_state(a, b)
-    if any(_CAUSES.search(one.text) and _PREVENTS.search(other.text) for one, other in ((a, b), (b, a))):
+    if any(
+        _CAUSES.search(one.text) and _PREVENTS.search(other.text) and not _SPARES.search(one.text)
+        for one, other in ((a, b), (b, a))
+    ):
         return True
     words, other_words = (phrase.words | find_gist(phrase.core).words for phrase in (a, b))
-    # A Chinese character may be a part of any word.
-    return any(map(str.isascii, find_antonyms(words, other_words)))
+    # A Chinese character may be a part of any word; what causes and prevents is decided above.
+    return any(map(str.isascii, find_antonyms(words, other_words) - {"caus", "prevent"}))

@@ -28,6 +28,10 @@ _WORD = re.compile(rf"[a-z0-9.%+]+|[{HAN},]")
 # Adverbs of manner may stand anywhere: "slowly increase the dose" and "the dose increases slowly".
 _MANNER = re.compile(r"\b(?!(?:ear|fami|on)ly\b)[a-z]+ly\b|明显|显著|迅速|缓慢|较快")
 _PREPOSITIONS = frozenset(re.findall(r"\w+", "to by with and or of for in on at than then from as"))
+# How a circumstance begins, which may stand anywhere: "in the morning take it with food".
+_CIRCUMSTANCES = (_PREPOSITIONS - {"and", "or", "than"}) | {
+    *map(stem, ("after", "before", "during", "every", "within", "without"))
+}
 # What joins two things that may change places, and what never does, even where they are listed.
 _SYMMETRIC = frozenset(
     (
@@ -156,9 +160,10 @@ def _find_exchange(ours: Sequence[str], theirs: Sequence[str]) -> tuple[Sequence
         # "Smokers have ten times the risk of non-smokers", and the reverse: of one thing named twice, the other is denied.
         moved = any(_NEGATORS.issuperset(one) and other[:1] == after[:1] for one, other in (named, named[::-1]))
         return ((), ()) if moved else None
-    if any(map(_PREPOSITIONS.issuperset, named)):
+    directed = _DIRECTED.intersection(joint)
+    if any(map(_PREPOSITIONS.issuperset, named)) or (not directed and any(one[0] in _CIRCUMSTANCES for one in named)):
         return None
-    if (_SYMMETRIC.intersection(joint) and not _DIRECTED.intersection(joint)) or joint in (
+    if (_SYMMETRIC.intersection(joint) and not directed) or joint in (
         before[-len(joint) :],
         after[: len(joint)],
     ):

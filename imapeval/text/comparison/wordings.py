@@ -115,6 +115,9 @@ def compare_wordings(reference: str, response: str) -> WordingVerdict | None:
     if conditions is ConditionRelation.OTHER:
         return None
     verdict = _compare_cores(a, b) or _compare_gists(a, b)
+    if verdict is WordingVerdict.OTHER_SIDE and (a.stance.negated_twice or b.stance.negated_twice):
+        # "Not dangerous to fly" and "safe to fly": what two negations make of a side is left open.
+        return None
     if conditions is ConditionRelation.OPPOSED:
         # Both may be true, but one does not say the other, unless what holds in one case only is denied in the other.
         if verdict is WordingVerdict.OPPOSITE and any(_ONLY.search(phrase.condition) for phrase in (a, b)):

@@ -131,8 +131,10 @@ _WRONG = (
 _CALLED_WRONG = RarePattern(
     rf"\b(?P<infinitive>{_WRONG})(?= (?:for (?:\w+ ){{1,3}})?(?:not )?to (?!(?:an?|the|your|my|his|her|their|its|others?|people|patients"
     r"|children|babies|health|pregnant|women|humans?|animals|pets|you|us|them|think|say|believe|assume)\b)\w)(?!.*\bwithout\b)"
-    r"|^(?!(?:bleeding|burning|coughing|itching|sneezing|swelling|vomiting|wheezing)\b)(?:not )?\w{2,}ing\b[^,.;]{1,60}? "
-    rf"(?P<gerund>{_WRONG}|the last thing (?:to do|you (?:should|want to) do))$"
+    r"|^(?!(?:bleeding|burning|coughing|itching|sneezing|swelling|vomiting|wheezing)\b"
+    # A state, not an action: "having a high fever is dangerous".
+    r"|(?:being|having)\b.{1,60} (?:dangerous|harmful|hazardous|risky)$)(?:not )?\w{2,}ing\b[^,.;]{1,60}? "
+    rf"(?P<gerund>{_WRONG}|harmful|the last thing (?:to do|you (?:should|want to) do))$"
     r"|(?<=\w )(?P<harm>do(?:es|ing)? more harm than good)\b"
     r"|^(?:the )?(?:belief|claim|idea|notion|statement|view) that [^,.;]{1,100}? (?P<claim>(?:a myth|baseless|false|incorrect|unfounded|untrue|wrong))$"
     r"|(?P<chinese>(?:这[种个]?)?(?:说法|观点|做法|想法|认识|观念|传言)?(?<!不)(?:都是|属于|纯属|是|为)(?:错误?的|谣言|误区|误解|伪科学|不实的))$"
@@ -199,6 +201,11 @@ class Stance:
     asks_for_less: bool
     subject: str
     negated: bool
+
+    @property
+    def negated_twice(self) -> bool:
+        """Whether one negation undoes another: "not dangerous to fly"."""
+        return self.negated and self.polarity == "affirmed"
 
     @property
     def denies(self) -> bool:
