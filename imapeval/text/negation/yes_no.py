@@ -47,9 +47,9 @@ _QUESTION = re.compile(
 _CHOICE = re.compile(r"\bor\b|还是", re.IGNORECASE)
 _CHINESE_NEGATION = re.compile("[不没未](?![同良适孕育])")
 _NEGATED_CLAUSE = re.compile("不|没|别")
-# A yes or no at the start of an answer, as a clause of its own.
+# A yes or no at the start of an answer, as a clause of its own. "Certainly! Here is ..." is an opening, and no yes.
 _VERDICT = re.compile(
-    r"\s*(?:(?P<yes>(?:absolutely|certainly|definitely|of course|sure|yes|yeah|yep)(?! not)|(?:是|对|可以|会)的?|能|需要|要|有)"
+    r"\s*(?:(?P<yes>(?:absolutely|certainly|definitely|of course|sure)(?=[.!]?\s*$)|yes|yeah|yep|(?:是|对|可以|会)的?|能|需要|要|有)"
     r"|(?P<no>no(?!\.\s?\d)|nope|(?:absolutely|certainly|definitely|of course) not|not at all|不是的?|不能|不可以|不会|不行|不要|不用|不需要|不必|没有|不|否))\s*(?=[,，。.;；:：!！\n]|$)",
     re.IGNORECASE,
 )
@@ -221,6 +221,8 @@ def find_verdict(answer: str) -> re.Match[str] | None:
 
     >>> find_verdict("No, it is not.")["no"], find_verdict("不可以。")["no"], find_verdict("No surgery.")
     ('No', '不可以', None)
+    >>> find_verdict("Certainly!")["yes"], find_verdict("Certainly! Antibiotics are not needed.")
+    ('Certainly', None)
     """
     return _VERDICT.match(answer)
 
