@@ -29,7 +29,8 @@ the wound fails to heal | it failed to help | nothing serious | she has given up
 规律作息避免熬夜 | 保持清淡饮食避免辛辣 | 避免加重便秘的食物 | 尽量避免感染 | 今后注意避免感染
 孕妇避免感冒 | 术后避免感染 | 不要揉搓避免感染
 停药4周后不用复查 | 非必要不用退烧药 | 不喝酒的人不会得脂肪肝 | 不影响携带者生活
-it would be a mistake to induce vomiting | dangerous to fly without oxygen | dangerous for children to fly | inducing vomiting is a bad idea
+it would be a mistake to induce vomiting | dangerous to fly without oxygen | dangerous for children to fly
+inducing vomiting is a bad idea
 smoking in pregnancy is harmful
 flying does more harm than good | flying is the last thing to do | having the vaccine would be unwise
 the claim that vaccines cause autism is wrong | 催吐是错误的 | 感冒要吃抗生素的说法是错误的
@@ -57,10 +58,12 @@ do not stop taking it, and never skip a dose | 不得不手术 | 不吃不行 | 
 坐立不安 | 烦躁不安静脉注射地西泮 | 腹部不适用药后缓解 | 腹部不适合并发热 | 不同意见 | 不同时期 | 不同房间 | 原因不明
 视物不清 | 口齿不清 | 心律不齐 | 肾功能不全 | 消化不良好转 | 月经不调整体治疗 | 咳嗽不断 | 不久痊愈 | 不管用什么药
 不吸烟者做CT | 不发热的人要隔离 | 不怀孕的要查 | 不缓解者应手术
-停药4周后复查 | 停药满4周再复查 | 药停满三个月才能怀孕 | 停用激素2周后手术 | 戒烟10年后风险降低 | 不喝酒的人也会得脂肪肝 | 不吸烟者风险高
+停药4周后复查 | 停药满4周再复查 | 药停满三个月才能怀孕 | 停用激素2周后手术 | 戒烟10年后风险降低 | 不喝酒的人也会得脂肪肝
+不吸烟者风险高
 吸烟者的风险是不吸烟者的10倍
 it would be a mistake not to have the vaccine | not inducing vomiting is a bad idea | flying is not dangerous
-no harm in having the vaccine | nothing speaks against the vaccine | high blood pressure is dangerous | vomiting is dangerous
+no harm in having the vaccine | nothing speaks against the vaccine | high blood pressure is dangerous
+vomiting is dangerous
 having a high fever is dangerous
 dangerous to the baby | 感冒不用吃药的说法是错误的
 there is no objection to coffee | bleeding after the periods have stopped
