@@ -83,7 +83,7 @@ _RESULT = re.compile(
 
 # A value that the writer takes back, and the one that is meant: "20 mg daily - sorry, I meant 40 mg", 20毫克，更正：10毫克.
 _CORRECTION = re.compile(
-    r"(?P<old>\d[\d.]*\s?(?P<unit>[a-zA-Zμµ%℃]{1,8}|毫克|微克|克|毫升|单位|小时|[片粒滴次天周])(?![a-z]))(?P<between>[^\d\n]{0,30}?)"
+    r"(?P<old>(?<![\d.])\d[\d.]*+\s?(?P<unit>[a-zA-Zμµ%℃]{1,8}|毫克|微克|克|毫升|单位|小时|[片粒滴次天周])(?![a-z]))(?P<between>[^\d\n]{0,30}?)"
     r"(?P<marker>[\s,，.。;；–—-]{1,4}(?:correction|i mean|i meant|make that|scratch that|sorry|更正|纠正|不对|口误|写错了)"
     r"[\s,，:：]{0,3}(?:i mean|i meant|make that|应该?[是为]|是)?[\s,，:：]{0,2})(?P<new>\d[\d.]*\s?(?P=unit)(?![a-z]))",
     re.IGNORECASE,
