@@ -69,7 +69,7 @@ def split_main_clause(text: str, *, comma: bool = False) -> tuple[str, str]:
     if find_governor(text):
         return text, ""
     conditional = is_condition(text)
-    if both := (_WITH_MAIN_CLAUSE if conditional else _ONLY_WHEN).match(text):
+    if both := _WITH_MAIN_CLAUSE.match(text) if conditional else _ONLY_WHEN.match(text):
         return both[0][:-1], text[both.end() :]
     if conditional and not comma:
         for place in _find_clauses(text):
