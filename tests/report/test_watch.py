@@ -76,7 +76,11 @@ def test_only_the_page_that_is_watched_loads_itself_again(writer: RunWriter):
 
 
 def run_command(folder: Path) -> subprocess.Popen[str]:
-    code = "from imapeval.cli.main import run; run()"
+    # Python leaves Ctrl-C ignored where it inherits that, as from the shell of a job in the background.
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from imapeval.cli.main import run; run()"
+    )
     return subprocess.Popen(
         [sys.executable, "-c", code, "report", str(folder), "--watch"], stderr=subprocess.PIPE, text=True
     )
