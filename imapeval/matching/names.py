@@ -93,6 +93,8 @@ class NameRelater:
             The relation, and as evidence that of a pair of names that was replaced, with low `confidence`. None if no
             names are replaced, or if the wordings then determine no relation.
         """
+        if not (ours and theirs):
+            return None
         names, others = ({normalise(mention.text) for mention in mentions} for mentions in (ours, theirs))
         pairs = [
             (one, other, decision)

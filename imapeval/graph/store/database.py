@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote
@@ -27,6 +28,9 @@ _MMAP_SIZE = 0x7FFF0000
 # SQLite binds at most 999 values to a statement in builds before 3.32; 500 stays clear of it.
 _BATCH = 500
 
+_CACHED_ROWS = 1 << 16
+"""Rows of concepts that are cached: 8 MB."""
+
 
 class GraphDatabase:
     """An open file; safe to share between threads.
@@ -43,6 +47,7 @@ class GraphDatabase:
         self._connection = connection
         # One connection for all threads; without a lock only some builds of SQLite allow that.
         self._lock = threading.Lock()
+        self._find_known_row = lru_cache(maxsize=_CACHED_ROWS)(self._query_row)
 
     def close(self) -> None:
         """Close the file; closing twice is harmless."""
@@ -94,6 +99,9 @@ class GraphDatabase:
         if not isinstance(concept_id, str):
             # SQLite has the same error for a parameter of another type as for a closed file.
             return None
+        return self._find_known_row(concept_id)
+
+    def _query_row(self, concept_id: str) -> int | None:
         rows = self.query("SELECT id FROM concept WHERE curie = ?", (concept_id,)) or self.query(
             "SELECT concept FROM alias WHERE alias = ?", (concept_id,)
         )

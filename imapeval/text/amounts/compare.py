@@ -163,12 +163,12 @@ def compare_amounts(a: Amounts, b: Amounts) -> AmountRelation | None:
     >>> compare_amounts(find_amounts("5岁以下"), find_amounts("over 5 years"))
     <AmountRelation.DIFFERENT: 'some exclude each other'>
     """
+    if not (a.items or b.items):
+        return None
     first, second = (
         _group_by_dimension(_read_duration_as_age(_combine_dose_and_frequency(ours, theirs), theirs))
         for ours, theirs in ((a.items, b.items), (b.items, a.items))
     )
-    if not first and not second:
-        return None
     relations = {_relate(first[dimension], second[dimension]) for dimension in first.keys() & second.keys()}
     if AmountRelation.DIFFERENT in relations:
         return AmountRelation.DIFFERENT

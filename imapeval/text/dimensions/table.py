@@ -54,7 +54,8 @@ def find_sides(text: str) -> Iterator[tuple[int, int, re.Match[str]]]:
     lower = text.lower()
     index = _index_sides()
     grams = {lower[i : i + size] for size in range(1, _KEY_LENGTH + 1) for i in range(len(lower) - size + 1)}
-    for dimension, side in sorted(set[tuple[int, int]]().union(*(index[gram] for gram in grams & index.keys()))):
+    likely = {place for gram in grams & index.keys() for string, place in index[gram] if string in lower}
+    for dimension, side in sorted(likely):
         for found in _compile(dimension, side).finditer(text):
             yield dimension, side, found
 
@@ -65,11 +66,11 @@ def _compile(dimension: int, side: int) -> re.Pattern[str]:
 
 
 @cache
-def _index_sides() -> dict[str, list[tuple[int, int]]]:
-    """Return the sides by the beginnings of strings of which one is in every text that matches the side's pattern."""
-    index: dict[str, list[tuple[int, int]]] = {}
+def _index_sides() -> dict[str, list[tuple[str, tuple[int, int]]]]:
+    """Return strings of which one is in every text that matches a side's pattern, with the side, by their beginnings."""
+    index: dict[str, list[tuple[str, tuple[int, int]]]] = {}
     for dimension, sides in enumerate(_DIMENSIONS):
         for side, pattern in enumerate(sides):
-            for key in {string[:_KEY_LENGTH] for string in find_required(pattern)}:
-                index.setdefault(key, []).append((dimension, side))
+            for string in find_required(pattern):
+                index.setdefault(string[:_KEY_LENGTH], []).append((string, (dimension, side)))
     return index
