@@ -13,8 +13,9 @@ from imapeval.evaluation.samples import read
 BENCHMARK = runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "games.py"))
 GAMES, HONEST, RIGHT, READERS, LANGS = (BENCHMARK[name] for name in ("GAMES", "HONEST", "RIGHT", "READERS", "LANGS"))
 HIDING = ("zero-width spaces", "soft hyphens", "full-width letters", "look-alike letters")
+DENIAL = "its own denial added"
 PART = 3
-"""Hidden letters are played with one in so many answers: each must keep its very score, so no mean needs them all."""
+"""Other games are played with one in so many answers, of all kinds: the benchmark plays them with all."""
 SAME = 0.005
 HARDLY = 0.02
 """What contradicts the reference throughout earns next to nothing, and some of its denial is right: offline, wrong
@@ -35,7 +36,7 @@ def change():
             return BENCHMARK["play"](samples, game, reader=reader, graph=graph, matcher=matcher)
 
         def step_of(name: str) -> int:
-            return PART if name in HIDING else 1
+            return 1 if name in ("honest", DENIAL) else PART
 
         def compare(reader: str, lang: str, name: str) -> list[tuple[str, float]]:
             step = step_of(name)
@@ -67,5 +68,5 @@ def test_playing_for_the_score_does_not_pay(change, game: str, reader: str, lang
 @pytest.mark.parametrize("lang", LANGS)
 @pytest.mark.parametrize("reader", READERS)
 def test_wrong_answers_hardly_gain_by_denying_themselves(change, reader: str, lang: str):
-    changes = change(reader, lang, "its own denial added")
+    changes = change(reader, lang, DENIAL)
     assert fmean(gain for quality, gain in changes if quality == "wrong") <= HARDLY
