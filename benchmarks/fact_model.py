@@ -2,10 +2,10 @@
 
 Prints recall and precision by relation, and the average precision of telling facts that agree from others, on facts
 that the model was not trained on: every sixth line of `relation_items.jsonl`, `set_items.jsonl`, and
-`answer_items.jsonl` (facts of whole answers); which relations are found between the single facts of `value_pairs.tsv`
-and `everyday_pairs.tsv` (hardly a word in common), with the model and without; and how often a right answer scores
-above a wrong one, also on the texts of `reworded_items.jsonl`: a right answer in other words, and one in the
-reference's words that reverses most facts.
+`answer_items.jsonl` (facts of whole answers); which relations are found between the single facts of `short_pairs.tsv`
+(ordinary terms, opposites, amounts), `value_pairs.tsv` (many of them traps) and `everyday_pairs.tsv` (hardly a word in
+common), with the model and without; and how often a right answer scores above a wrong one, also on the texts of
+`reworded_items.jsonl`: a right answer in other words, and one in the reference's words that reverses most facts.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main() -> None:
     report_sets("relation_items.jsonl, held out", lines[HELD_OUT - 1 :: HELD_OUT])
     for name in ("set_items.jsonl", "answer_items.jsonl"):
         report_sets(name, ITEMS.with_name(name).read_text(encoding="utf-8").splitlines())
-    for name in ("value_pairs.tsv", "everyday_pairs.tsv"):
+    for name in ("short_pairs.tsv", "value_pairs.tsv", "everyday_pairs.tsv"):
         asyncio.run(report_pairs(name))
     asyncio.run(report_texts())
 
