@@ -209,6 +209,8 @@ OTHER_SIDE = [
     ("2~8℃冷藏", "常温保存"),
     ("左侧卧位", "右侧卧位"),
     ("acute pancreatitis", "chronic pancreatitis"),
+    ("dilated pupils", "pinpoint pupils"),
+    ("瞳孔散大", "针尖样瞳孔"),
     ("benign tumor", "malignant tumor"),
     ("increase insulin", "decrease insulin"),
     ("hyperthyroidism", "hypothyroidism"),
