@@ -160,7 +160,7 @@ CONTRARIES = (
     (r"\bopen[- ]angle\b|开角", r"\b(?:closed?|narrow)[- ]angle\b|\bangle[- ]closure\b|闭角"),
     (
         r"\b(?:dilat\w+|widen\w*)\b|扩张|扩大|散大",
-        r"\b(?:constrict\w*|narrow\w*|(?:pinpoint|small)(?= pupils?\b))\b|狭窄|缩小|变窄|针尖(?=样?瞳孔)",
+        r"\b(?:constrict\w*|narrow\w*|pinpoint(?= pupil))\b|狭窄|缩小|变窄|针尖",
     ),
     (r"过速|过快", r"过缓|过慢"),
     (r"便秘|(?:大便)?(?:干结|干硬|燥结)", r"腹泻|(?:大便)?(?:稀溏|溏稀|溏薄)|便溏|稀便"),
