@@ -29,7 +29,7 @@ _MMAP_SIZE = 0x7FFF0000
 _BATCH = 500
 
 _CACHED_ROWS = 1 << 16
-"""Rows of concepts that are cached: 8 MB."""
+"""Rows of concepts that are cached: 12 MB."""
 
 
 class GraphDatabase:

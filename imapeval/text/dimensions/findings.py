@@ -348,6 +348,10 @@ COMPLEMENTS = (
 
 # Sides that need a subject and may both be false: a fourth group, like _CONTRARIES.
 CONTRARIES = (
+    (
+        r"\b(?:dilat\w+|widen\w*)\b|扩张|扩大|散大",
+        r"\b(?:constrict\w*|narrow\w*|pinpoint(?= pupil))\b|狭窄|缩小|变窄|针尖(?=样?瞳孔)",
+    ),
     (r"\bsunken\b|\bsunk in\b|\bdepressed(?= fontanel)", r"\bbulg(?:es?|ing)\b(?! discs?| disks?)"),
     (
         r"\b(?:low[- ]lying|pr(?:a)?evia)(?= placenta|$)|(?<=placenta )(?:is )?(?:low[- ]lying|pr(?:a)?evia)\b|\bcover(?:s|ing) the cervix\b",

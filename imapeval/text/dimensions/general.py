@@ -158,7 +158,6 @@ CONTRARIES = (
     (r"\b(?:obstructive|obstructed)\b|梗阻性|阻塞性", r"\brestrictive\b|限制性"),
     (r"\b(?:isch(?:a)?emic|infarct\w*)\b|缺血性|缺血", r"\bha?emorrhagic\b|出血性"),
     (r"\bopen[- ]angle\b|开角", r"\b(?:closed?|narrow)[- ]angle\b|\bangle[- ]closure\b|闭角"),
-    (r"\b(?:dilat|widen)\w*\b|扩张|扩大|散大", r"\b(?:(?:constrict|narrow)\w*|pinpoint)\b|狭窄|缩小|变窄|针尖"),
     (r"过速|过快", r"过缓|过慢"),
     (r"便秘|(?:大便)?(?:干结|干硬|燥结)", r"腹泻|(?:大便)?(?:稀溏|溏稀|溏薄)|便溏|稀便"),
     (r"\b(?:liquids?|fluid diet)\b|流质|流食", r"\bsolids?\b|固体|干饭|普食"),
