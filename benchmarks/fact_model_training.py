@@ -2,8 +2,9 @@
 
 ENCODER is multilingual-e5-small as a BERT folder of transformers (`models/facts/README.md` says where it comes from).
 OUT becomes a folder like `models/facts`: the vocabulary, pruned to pieces that English and Chinese medical texts need,
-and three ONNX files with 8-bit weights. Takes some 35 minutes on two cores. Needs torch, transformers, tokenizers, onnx
-and protobuf, besides imapeval. Figures: `benchmarks/fact_model.py`.
+and three ONNX files with 8-bit weights. A model with six layers is trained first; one with three of them then learns
+from its answers as well as from the labels. Takes some 90 minutes on two cores. Needs torch, transformers, tokenizers,
+onnx and protobuf, besides imapeval. Figures: `benchmarks/fact_model.py`.
 
 The training data is described in `fact_model_data.py`.
 """
@@ -11,10 +12,11 @@ The training data is described in `fact_model_data.py`.
 from __future__ import annotations
 
 import argparse
+import copy
 import random
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import sentencepiece
@@ -33,11 +35,19 @@ if TYPE_CHECKING:
 
 LAYERS = 6
 STEPS = 4500
+SHORT_LAYERS = (0, 2, 5)
+"""The layers that the small model starts from."""
+SHORT_STEPS = 3600
+SHORT_FINAL_STEPS = 500
 ITEMS_PER_STEP = 3
 MAX_UNRELATED = 900
 """Unrelated pairs of a step that are trained on."""
 UNWEIGHED_SHARE = 0.4
 """Share of the pairs without weights that an epoch includes: most are not like those of real answers."""
+UNWEIGHED_TAUGHT = 0.6
+"""That share with a teacher, who weighs them."""
+UNKNOWN = -1
+"""In place of a level of importance that nobody has given."""
 VARIED = 3000
 """Number of facts that are paired with a slightly altered copy of themselves for training."""
 FINAL_STEPS = 800
@@ -61,8 +71,12 @@ def main() -> None:
     items, sets = load_items(), load_sets()
     train(model, items, sets, load_pairs(VARIED), steps=args.steps)
     train(model, items, sets, load_pairs(2 * VARIED), steps=FINAL_STEPS, rate=0.2, pairs_every=2)
-    torch.save(model.state_dict(), args.out / "model.pt")
-    export(model.eval(), args.out)
+    torch.save(model.state_dict(), args.out / "six_layers.pt")
+    short = model.shorten()
+    train(short, items, sets, load_pairs(VARIED), steps=SHORT_STEPS, teacher=model.eval())
+    train(short, items, sets, load_pairs(2 * VARIED), steps=SHORT_FINAL_STEPS, rate=0.2, pairs_every=2, teacher=model)
+    torch.save(short.state_dict(), args.out / "model.pt")
+    export(short.eval(), args.out)
 
 
 class Comparer(nn.Module):
@@ -82,6 +96,18 @@ class Comparer(nn.Module):
         self.narrow = nn.Linear(SIZE, NARROW)
         self.compare = nn.Sequential(nn.Linear(NARROW * 4, NARROW), nn.GELU())
         self.relation = make_head(SIZE * 4 + 3 + NARROW * 4, len(RELATIONS))
+
+    def shorten(self) -> Comparer:
+        """Return a copy with fewer layers, and without dropout."""
+        short = copy.deepcopy(self)
+        short.bert.encoder.layer = nn.ModuleList(short.bert.encoder.layer[number] for number in SHORT_LAYERS)
+        short.bert.config.num_hidden_layers = len(SHORT_LAYERS)
+        for module in short.modules():
+            if isinstance(module, nn.Dropout):
+                module.p = 0.0
+            if hasattr(module, "dropout_prob"):
+                module.dropout_prob = 0.0
+        return short
 
     def encode(self, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Return a vector for each text, a narrow vector for each token, and which tokens count."""
@@ -135,6 +161,20 @@ def make_head(size: int, classes: int) -> nn.Module:
     return nn.Sequential(nn.Linear(size, SIZE), nn.GELU(), nn.Dropout(0.1), nn.Linear(SIZE, classes))
 
 
+class Losses(NamedTuple):
+    """How far a model is from the labels, or from the mean of labels and teacher; None for what there is none of.
+
+    Attributes:
+        relating: Of the relations of pairs.
+        weighing: Of the importance of facts.
+        encoding: Mean squared difference from the teacher's vectors of texts and of tokens.
+    """
+
+    relating: torch.Tensor
+    weighing: torch.Tensor | None
+    encoding: torch.Tensor | None
+
+
 def train(
     model: Comparer,
     items: Sequence[Item],
@@ -144,13 +184,15 @@ def train(
     steps: int,
     rate: float = 1.0,
     pairs_every: int = 4,
+    teacher: Comparer | None = None,
 ) -> None:
     """Train, and print the mean losses of relating and weighing now and then."""
     print(f"{len(items)} items, {len(sets)} sets, {len(pairs)} pairs", flush=True)
     body = [one for one in model.bert.parameters() if one.requires_grad]
     heads = [one for name, one in model.named_parameters() if not name.startswith("bert.")]
+    # A teacher's pupil starts from trained heads.
     optimiser = torch.optim.AdamW(
-        [{"params": body, "lr": rate * 1.5e-4}, {"params": heads, "lr": rate * 1.2e-3}],
+        [{"params": body, "lr": rate * 1.5e-4}, {"params": heads, "lr": rate * (6e-4 if teacher else 1.2e-3)}],
         weight_decay=0.01,
     )
     schedule = torch.optim.lr_scheduler.LambdaLR(
@@ -158,38 +200,45 @@ def train(
     )
     model.train()
     queue: list[Item] = []
-    losses: list[tuple[float, float]] = []
+    log: list[tuple[float, float]] = []
     started = time.perf_counter()
     for step in range(steps):
         if step % pairs_every == 0:
-            batch = random.sample(pairs, 64)
-            loss = 0.5 * relate_items(model, [merge_pairs(batch)], diagonal=True)[0]
+            batch = [merge_pairs(random.sample(pairs, 64))]
+        elif random.random() < 0.15:
+            batch = random.sample(sets, ITEMS_PER_STEP + 1)
         else:
-            if random.random() < 0.15:
-                batch = random.sample(sets, ITEMS_PER_STEP + 1)
-            else:
-                if len(queue) < ITEMS_PER_STEP:
-                    queue = [item for item in items if item.importance or random.random() < UNWEIGHED_SHARE]
-                    random.shuffle(queue)
-                batch = [queue.pop() for _ in range(ITEMS_PER_STEP)]
-            loss, weighing = relate_items(model, batch)
-            if weighing is not None:
-                loss = 2 * loss + 0.5 * weighing
-                losses.append((loss.item(), weighing.item()))
+            if len(queue) < ITEMS_PER_STEP:
+                share = UNWEIGHED_TAUGHT if teacher else UNWEIGHED_SHARE
+                queue = [item for item in items if item.importance or random.random() < share]
+                random.shuffle(queue)
+            batch = [queue.pop() for _ in range(ITEMS_PER_STEP)]
+        single = step % pairs_every == 0
+        losses = relate_items(model, batch, diagonal=single, teacher=teacher)
+        loss = losses.relating * (0.5 if single else 2 if losses.weighing is not None else 1)
+        if losses.weighing is not None:
+            loss = loss + 0.5 * losses.weighing
+            log.append((losses.relating.item(), losses.weighing.item()))
+        if losses.encoding is not None:
+            loss = loss + losses.encoding
         loss.backward()
         nn.utils.clip_grad_norm_([*body, *heads], 1.0)
         optimiser.step()
         optimiser.zero_grad()
         schedule.step()
-        if step % 100 == 0 and losses:
-            means = np.mean(losses[-100:], axis=0).round(3)
+        if step % 100 == 0 and log:
+            means = np.mean(log[-100:], axis=0).round(3)
             print(f"{step} of {steps}: {means}, {time.perf_counter() - started:.0f} s", flush=True)
 
 
 def relate_items(
-    model: Comparer, items: Sequence[Item], *, diagonal: bool = False
-) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """Return the losses of relating and of weighing the facts of some items."""
+    model: Comparer, items: Sequence[Item], *, diagonal: bool = False, teacher: Comparer | None = None
+) -> Losses:
+    """Relate and weigh the facts of some items, and return the losses.
+
+    With a teacher, what is wanted is the mean of the labels and its probabilities, or these alone where there is no
+    label. A model without a teacher is trained with smoothed labels instead.
+    """
     rows, columns, features, wanted = [], [], [], []
     facts, asked, importance = [], [], []
     start = 0
@@ -200,10 +249,10 @@ def relate_items(
         columns.append(start + first + places[:, 1])
         features.append(item.features[tuple(places.T)])
         wanted.append(item.relations[tuple(places.T)])
-        if item.importance is not None:
+        if item.importance is not None or (teacher and item.question):
             facts += range(start, start + first + second)
             asked += [number] * (first + second)
-            importance += item.importance
+            importance += item.importance or [UNKNOWN] * (first + second)
         start += first + second
     left, right, given, labels = (torch.tensor(np.concatenate(part)) for part in (rows, columns, features, wanted))
     unrelated = (labels == 0).nonzero().ravel()
@@ -211,20 +260,54 @@ def relate_items(
     left, right, given, labels = left[chosen], right[chosen], given[chosen], labels[chosen]
     if random.random() < 0.5:
         left, right, labels = right, left, torch.tensor(MIRRORED)[labels]
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        vectors, tokens, mask = model.encode([text for item in items for text in (*item.reference, *item.response)])
-        logits = model.relate(
-            vectors[left], tokens[left], mask[left], vectors[right], tokens[right], mask[right], given
-        )
-        weighed = None
-        if facts:
-            questions = model.encode([item.question for item in items])[0]
-            weighed = model.weigh(questions[asked], vectors[facts])
+    texts = [text for item in items for text in (*item.reference, *item.response)]
+    questions = [item.question for item in items] if facts else []
+
+    def compute(model: Comparer) -> Outputs:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            vectors, tokens, mask = model.encode(texts)
+            logits = model.relate(
+                vectors[left], tokens[left], mask[left], vectors[right], tokens[right], mask[right], given
+            )
+            weighed = model.weigh(model.encode(questions)[0][asked], vectors[facts]).float() if facts else None
+        return Outputs(vectors.float(), tokens.float(), mask, logits.float(), weighed)
+
+    ours = compute(model)
     balance = torch.tensor([1.0, 1, 1, 1, 1] if diagonal else [1.0, 2, 2, 2, 2])
-    loss = functional.cross_entropy(logits.float(), labels, balance, label_smoothing=0.01)
-    if weighed is None:
-        return loss, None
-    return loss, functional.cross_entropy(weighed.float(), torch.tensor(importance), label_smoothing=0.02)
+    levels = torch.tensor(importance)
+    if teacher is None:
+        relating = functional.cross_entropy(ours.relations, labels, balance, label_smoothing=0.01)
+        weighed = ours.importance
+        weighing = None if weighed is None else functional.cross_entropy(weighed, levels, label_smoothing=0.02)
+        return Losses(relating, weighing, None)
+    with torch.no_grad():
+        theirs = compute(teacher)
+    relating = compare(ours.relations, theirs.relations, labels, balance)
+    weighing = None
+    if ours.importance is not None and theirs.importance is not None:
+        weighing = compare(ours.importance, theirs.importance, levels, torch.ones(3))
+    differences = ((ours.tokens - theirs.tokens) ** 2).mean(-1)[ours.mask].mean()
+    return Losses(relating, weighing, functional.mse_loss(ours.vectors, theirs.vectors) + differences)
+
+
+class Outputs(NamedTuple):
+    """What a model computes of some texts: their vectors and those of their tokens, and the logits of its heads."""
+
+    vectors: torch.Tensor
+    tokens: torch.Tensor
+    mask: torch.Tensor
+    relations: torch.Tensor
+    importance: torch.Tensor | None
+
+
+def compare(ours: torch.Tensor, theirs: torch.Tensor, labels: torch.Tensor, balance: torch.Tensor) -> torch.Tensor:
+    """Return the cross-entropy with the mean of labels and teacher, weighted by label."""
+    taught = torch.softmax(theirs, -1)
+    known = labels != UNKNOWN
+    labels = labels.where(known, taught.argmax(-1))
+    wanted = torch.where(known[:, None], (functional.one_hot(labels, ours.shape[1]) + taught) / 2, taught)
+    losses = -(wanted * functional.log_softmax(ours, -1)).sum(-1)
+    return (losses * balance[labels]).sum() / balance[labels].sum()
 
 
 if __name__ == "__main__":

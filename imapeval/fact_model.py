@@ -1,8 +1,9 @@
 """The small model that ships with imapeval: how far two facts agree, and how much a fact matters to a question.
 
-A bilingual encoder (six layers of multilingual-e5-small), trained on answers that language models wrote and whose facts
-they related (`models/facts/README.md`). Every text is encoded once; two small networks then compare what was encoded.
-It runs on one thread of the CPU. A result depends, bit for bit, only on its own texts, not on others in the same batch.
+A bilingual encoder (three layers of multilingual-e5-small), trained on answers that language models wrote and whose
+facts they related (`models/facts/README.md`). Every text is encoded once; two small networks then compare what was
+encoded. It runs on one thread of the CPU. A result depends, bit for bit, only on its own texts, not on others in the
+same batch.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import hashlib
 import threading
 from collections import defaultdict
 from functools import cache
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,7 +21,7 @@ from imapeval import _resources
 from imapeval.text.language import has_chinese
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -53,11 +55,18 @@ _CACHED = 10_000
 
 
 class _Encoded(NamedTuple):
-    """An encoded text: its vector, and a vector for each token, padded to a bucket, with a mask of those that count."""
+    """An encoded text: its vector, and a vector for each token, padded to a bucket, with a mask of those that count.
+
+    Or several texts of one bucket, with a row for each.
+    """
 
     vector: Floats
     tokens: Floats
     mask: npt.NDArray[np.bool_]
+
+    def take(self, rows: npt.NDArray[np.intp]) -> _Encoded:
+        """Return some of several texts."""
+        return _Encoded(self.vector[rows], self.tokens[rows], self.mask[rows])
 
 
 class FactModel:
@@ -116,34 +125,22 @@ class FactModel:
         encoded = self._encode([*reference, *response])
         overlaps = measure_overlaps(reference, response)
         features = np.stack([overlaps, similarities], axis=-1).astype(np.float32)
-        buckets: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
-        for row, one in enumerate(reference):
-            for column, other in enumerate(response):
-                buckets[len(encoded[one].mask), len(encoded[other].mask)].append((row, column))
-        for pairs in buckets.values():
-            for start in range(0, len(pairs), _CHUNK):
-                chunk = pairs[start : start + _CHUNK]
-                ours = [encoded[reference[row]] for row, _ in chunk]
-                theirs = [encoded[response[column]] for _, column in chunk]
-                rows, columns = np.array(chunk).T
-                seen = self._compare(ours, theirs, features[rows, columns])
-                seen += self._compare(theirs, ours, features[rows, columns])[:, MIRRORED]
-                found[rows, columns] = seen / 2
+        for (rows, ours), (columns, theirs) in product(_group(encoded, reference), _group(encoded, response)):
+            first, second = np.indices((len(rows), len(columns))).reshape(2, -1)
+            for start in range(0, len(first), _CHUNK):
+                chunk = slice(start, start + _CHUNK)
+                one, other = ours.take(first[chunk]), theirs.take(second[chunk])
+                places = rows[first[chunk]], columns[second[chunk]]
+                seen = self._compare(one, other, features[places])
+                seen += self._compare(other, one, features[places])[:, MIRRORED]
+                found[places] = seen / 2
         return found
 
-    def _compare(self, ours: Sequence[_Encoded], theirs: Sequence[_Encoded], features: Floats) -> Floats:
+    def _compare(self, ours: _Encoded, theirs: _Encoded, features: Floats) -> Floats:
         """Return the probabilities for pairs of encoded facts, shape (pairs, 5)."""
-        (probabilities,) = _run(
-            self._relations,
-            a=np.stack([one.vector for one in ours]),
-            p=np.stack([one.tokens for one in ours]),
-            p_mask=np.stack([one.mask for one in ours]),
-            b=np.stack([one.vector for one in theirs]),
-            q=np.stack([one.tokens for one in theirs]),
-            q_mask=np.stack([one.mask for one in theirs]),
-            features=features,
-        )
-        return probabilities
+        a, p, p_mask = ours
+        b, q, q_mask = theirs
+        return _run(self._relations, a=a, p=p, p_mask=p_mask, b=b, q=q, q_mask=q_mask, features=features)[0]
 
     def _encode(self, texts: Sequence[str], *, alone: bool = False) -> dict[str, _Encoded]:
         """Encode texts together, or each alone, which changes the last bits but is faster for one long text."""
@@ -153,15 +150,16 @@ class FactModel:
         # In lower case, so that capitals change no score. JSON can express lone surrogates, which have no pieces.
         lowered = [text[:_MAX_CHARACTERS].lower().encode("utf-8", "replace").decode() for text in missing]
         buckets: dict[int, list[tuple[str, list[int]]]] = defaultdict(list)
-        for text, pieces in zip(missing, self._pieces.encode(lowered), strict=True):
-            ids = [_START, *pieces[:MAX_TOKENS], _END]
+        for text, characters in zip(missing, lowered, strict=True):
+            # One by one, because a list would be encoded by threads that take longer to start.
+            ids = [_START, *self._pieces.encode(characters)[:MAX_TOKENS], _END]
             buckets[len(ids) + -len(ids) % _BUCKET].append((text, ids))
         for length, members in buckets.items():
             size = 1 if alone else _CHUNK
             for start in range(0, len(members), size):
                 chunk = members[start : start + size]
                 ids = np.array([ids + [_PADDING] * (length - len(ids)) for _, ids in chunk])
-                mask = np.array([[place < len(ids) for place in range(length)] for _, ids in chunk])
+                mask = np.arange(length) < np.array([[len(ids)] for _, ids in chunk])
                 vectors, tokens = _run(self._encoder, least=1 if alone else 2, ids=ids, mask=mask.astype(np.int64))
                 encoded = map(_Encoded, vectors, tokens, mask)
                 found.update(zip((text for text, _ in chunk), encoded, strict=True))
@@ -170,6 +168,17 @@ class FactModel:
             while len(self._known) > _CACHED:
                 del self._known[next(iter(self._known))]
         return found
+
+
+def _group(encoded: Mapping[str, _Encoded], facts: Sequence[str]) -> list[tuple[npt.NDArray[np.intp], _Encoded]]:
+    """Return the facts of each bucket together, with their places."""
+    buckets: dict[int, list[int]] = defaultdict(list)
+    for place, fact in enumerate(facts):
+        buckets[len(encoded[fact].mask)].append(place)
+    return [
+        (np.array(places), _Encoded(*map(np.stack, zip(*(encoded[facts[place]] for place in places), strict=True))))
+        for places in buckets.values()
+    ]
 
 
 def open_fact_model() -> FactModel:
