@@ -48,6 +48,9 @@ _KILLED = Failure(
 FinishedResults = dict[tuple[str, str, str], Result]
 """Results from an earlier session of the run, by `Result.key`."""
 
+_SMALLEST_BATCH = BATCH // 4
+"""Minimum number of samples per batch without a language model: fewer would be slower to encode."""
+
 _LARGEST_BATCH = 8 * BATCH
 """Samples per batch with a language model: enough that waiting for the last completions takes little of the time."""
 
@@ -174,7 +177,8 @@ async def evaluate_in_workers(
     todo = array("Q", (position for position, sample in enumerate(samples) if pending.find(sample)))
     if progress is not None:
         progress(len(samples) - len(todo))
-    size = BATCH if llm is None else min(_LARGEST_BATCH, max(BATCH, len(todo) // (_BATCHES * workers.size)))
+    size = len(todo) // (_BATCHES * workers.size)
+    size = max(_SMALLEST_BATCH, min(size, BATCH)) if llm is None else max(BATCH, min(size, _LARGEST_BATCH))
     waiting = deque(todo[start : start + size] for start in range(0, len(todo), size))
     suspects: deque[array[int]] = deque()
     idle: list[Worker] = []
