@@ -91,7 +91,7 @@ def test_evaluate_gives_the_numbers_of_imapeval_score(expected, run_async, capsy
 @both_ways
 def test_assert_test_passes_and_fails_with_the_reason(run_async):
     assert_test(CASES[0], [ImapScoreMetric(threshold=0.3)], run_async=run_async)
-    with pytest.raises(AssertionError, match=r"0\.148"):
+    with pytest.raises(AssertionError, match="Nitrofurantoin"):
         assert_test(CASES[1], [ImapScoreMetric(threshold=0.3)], run_async=run_async)
     with pytest.raises(AssertionError, match=r"None"):
         assert_test(CASES[3], [ImapScoreMetric(threshold=0.0)], run_async=run_async)
