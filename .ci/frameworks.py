@@ -1,7 +1,7 @@
 """Runs the tests of each integration beside the real framework, each in an environment of its own.
 
     python3 .ci/frameworks.py                     all of them, two at a time
-    python3 .ci/frameworks.py deepeval mlflow     some
+    python3 .ci/frameworks.py deepeval ragas:page some, of the second only the tests of its page
     python3 .ci/frameworks.py --list-changed REF  prints those that a change since the commit REF may concern
 
 An environment is made with the versions of `.ci/frameworks/NAME.txt` and kept in the cache (IMAPEVAL_CI_CACHE, by
@@ -64,11 +64,14 @@ SHARED = (
 """What the tests of all of them rest on."""
 
 ELSEWHERE = {
-    "serve": ("imapeval/serve/", "imapeval/rating/", "docs/serve.md"),
+    "serve": ("imapeval/serve/", "imapeval/rating/"),
     "ray": ("evaluation/workers", "evaluation/ray_workers"),
     "s3": ("imapeval/remote",),
 }
 """What else concerns one of them."""
+
+PAGE = ":page"
+"""After a name, where only its page is to be tested."""
 
 BESIDE = ("pytest>=8", "pytest-asyncio>=0.24")
 
@@ -79,7 +82,7 @@ ALSO = {"serve": ("schemathesis>=4",), "lm_eval": ("lm-eval[api]",), "s3": ("s3f
 def main() -> None:
     """Run them, print what failed, exit with 1 where something did."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("names", nargs="*", choices=[[], *EXTRAS], metavar="NAME")
+    parser.add_argument("names", nargs="*", metavar="NAME[:page]")
     parser.add_argument("--freeze", action="store_true", help="write the versions that were installed")
     parser.add_argument("--at-once", type=int, default=2, metavar="N")
     parser.add_argument("--list-changed", metavar="REF", help="print the names concerned by changes since a commit")
@@ -88,6 +91,8 @@ def main() -> None:
         for name in find_changed(arguments.list_changed):
             print(name)
         return
+    if unknown := {name.removesuffix(PAGE) for name in arguments.names} - EXTRAS.keys():
+        parser.error(f"no such integration: {', '.join(sorted(unknown))}; there are {', '.join(EXTRAS)}")
     if not arguments.freeze:
         provide_core()
     with ThreadPoolExecutor(arguments.at_once) as pool:
@@ -97,7 +102,10 @@ def main() -> None:
 
 
 def find_changed(reference: str) -> list[str]:
-    """Return the names that changes since a commit may concern: all of them where that commit is unknown here."""
+    """Return the names that changes since a commit may concern: all of them where that commit is unknown here.
+
+    Where nothing but the page of one has changed, only the tests of its page are concerned.
+    """
     git = ["git", "-c", "safe.directory=*", "-C", str(ROOT)]
     changed: list[str] = []
     for command in (["diff", "--name-only", reference, "--"], ["ls-files", "--others", "--exclude-standard"]):
@@ -111,12 +119,14 @@ def find_changed(reference: str) -> list[str]:
     if required != required_then or any(path.startswith(SHARED) for path in changed):
         return list(EXTRAS)
     own = {name: (f"integrations/{name}", f"frameworks/{name}", *ELSEWHERE.get(name, ())) for name in EXTRAS}
-    return [
-        name
-        for name, parts in own.items()
-        if any(part in path for part in parts for path in changed)
-        or any(extras.get(extra) != extras_then.get(extra) for extra in EXTRAS[name].split(","))
-    ]
+    found: list[str] = []
+    for name, parts in own.items():
+        concerning = {path for path in changed if any(part in path for part in parts)}
+        if any(extras.get(extra) != extras_then.get(extra) for extra in EXTRAS[name].split(",")):
+            found.append(name)
+        elif concerning:
+            found.append(name + PAGE if concerning == {f"docs/frameworks/{name}.md"} else name)
+    return found
 
 
 def read_requirements(pyproject: str) -> tuple[list[str], dict[str, list[str]]]:
@@ -129,11 +139,13 @@ def check(name: str, *, freeze: bool) -> bool:
     """Make the environment, run the tests in it, print what they said, and say whether they passed."""
     begun = time.monotonic()
     log: list[str] = []
+    page = ["-k", "page"] if name.endswith(PAGE) else []
+    name = name.removesuffix(PAGE)
     try:
         python = provide(name, freeze=freeze, log=log)
         made = time.monotonic() - begun
         # Warnings of a framework are its own business, unlike ours.
-        command = [str(python), "-m", "pytest", "-o", "filterwarnings=ignore", f"tests/integrations/{name}"]
+        command = [str(python), "-m", "pytest", "-o", "filterwarnings=ignore", f"tests/integrations/{name}", *page]
         code = run(command, log)
     except subprocess.CalledProcessError as error:
         made, code = 0.0, error.returncode
