@@ -1,7 +1,7 @@
 """Runs the tests of each integration beside the real framework, each in an environment of its own.
 
     python3 .ci/frameworks.py                     all of them, two at a time
-    python3 .ci/frameworks.py deepeval ragas:page some, of the second only the tests of its page
+    python3 .ci/frameworks.py deepeval ragas:page some; of the second, only the test of its page
     python3 .ci/frameworks.py --list-changed REF  prints those that a change since the commit REF may concern
 
 An environment is made with the versions of `.ci/frameworks/NAME.txt` and kept in the cache (IMAPEVAL_CI_CACHE, by
@@ -139,13 +139,21 @@ def check(name: str, *, freeze: bool) -> bool:
     """Make the environment, run the tests in it, print what they said, and say whether they passed."""
     begun = time.monotonic()
     log: list[str] = []
-    page = ["-k", "page"] if name.endswith(PAGE) else []
-    name = name.removesuffix(PAGE)
+    integration = name.removesuffix(PAGE)
+    page = ["-k", "page"] if integration != name else []
     try:
-        python = provide(name, freeze=freeze, log=log)
+        python = provide(integration, freeze=freeze, log=log)
         made = time.monotonic() - begun
         # Warnings of a framework are its own business, unlike ours.
-        command = [str(python), "-m", "pytest", "-o", "filterwarnings=ignore", f"tests/integrations/{name}", *page]
+        command = [
+            str(python),
+            "-m",
+            "pytest",
+            "-o",
+            "filterwarnings=ignore",
+            f"tests/integrations/{integration}",
+            *page,
+        ]
         code = run(command, log)
     except subprocess.CalledProcessError as error:
         made, code = 0.0, error.returncode

@@ -3,7 +3,7 @@
 ENCODER is multilingual-e5-small as a BERT folder of transformers (`models/facts/README.md` says where it comes from).
 OUT becomes a folder like `models/facts`: the vocabulary, pruned to pieces that English and Chinese medical texts need,
 and three ONNX files with 8-bit weights. A model with six layers is trained first; one with three of them then learns
-from its answers as well as from the labels. Takes some 90 minutes on two cores. Needs torch, transformers, tokenizers,
+from its answers as well as from the labels. Takes some 70 minutes on two cores. Needs torch, transformers, tokenizers,
 onnx and protobuf, besides imapeval. Figures: `benchmarks/fact_model.py`.
 
 The training data is described in `fact_model_data.py`.
@@ -162,7 +162,7 @@ def make_head(size: int, classes: int) -> nn.Module:
 
 
 class Losses(NamedTuple):
-    """How far a model is from the labels, or from the mean of labels and teacher; None for what there is none of.
+    """How far a model is from the labels, or from the mean of labels and teacher; None where that does not apply.
 
     Attributes:
         relating: Of the relations of pairs.

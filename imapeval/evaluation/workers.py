@@ -48,14 +48,11 @@ _KILLED = Failure(
 FinishedResults = dict[tuple[str, str, str], Result]
 """Results from an earlier session of the run, by `Result.key`."""
 
-_SMALLEST_BATCH = BATCH // 4
-"""Minimum number of samples per batch without a language model: fewer would be slower to encode."""
-
 _LARGEST_BATCH = 8 * BATCH
 """Samples per batch with a language model: enough that waiting for the last completions takes little of the time."""
 
 _BATCHES = 4
-"""Minimum number of batches per worker, so that all workers finish at about the same time."""
+"""Batches per worker, or more, so that all workers finish at about the same time; fewer if there are few samples."""
 
 _END_SECONDS = 5.0
 """How long to wait for a process to end by itself, and again after it has been killed."""
@@ -178,7 +175,8 @@ async def evaluate_in_workers(
     if progress is not None:
         progress(len(samples) - len(todo))
     size = len(todo) // (_BATCHES * workers.size)
-    size = max(_SMALLEST_BATCH, min(size, BATCH)) if llm is None else max(BATCH, min(size, _LARGEST_BATCH))
+    # Texts are encoded by the batch, which is slower with few. What waits for a model needs larger ones.
+    size = max(BATCH // 4, min(size, BATCH)) if llm is None else max(BATCH, min(size, _LARGEST_BATCH))
     waiting = deque(todo[start : start + size] for start in range(0, len(todo), size))
     suspects: deque[array[int]] = deque()
     idle: list[Worker] = []

@@ -38,7 +38,7 @@ _MIN_SHARE_CONTRADICTED = 1 / 3
 """Number and share of the reference's facts that an answer must contradict before the model decides any of them.
 
 Answers are long lists, in which hardly any pair is a contradiction: of those that the model sees in the answers of real
-systems, only one in six is one, but they are scattered, whereas those of a wrong answer come together
+systems, only about one in six is one, but they are scattered, whereas those of a wrong answer come together
 (docs/graph-relations.md). If the reference has fewer facts, all of them must be contradicted.
 """
 

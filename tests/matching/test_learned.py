@@ -187,7 +187,7 @@ def matcher():
         ("the hearing loss is permanent", "hearing returns fully in time", "en", CONTRADICTION),
         ("slows the pulse", "speeds up the heart rate", "en", CONTRADICTION),
         ("usually clears up by itself", "self-limiting in most cases", "en", EXACT),
-        ("skin changes", "dry scaly patches on the elbows", "en", CONTAINMENT),
+        ("hormone therapy", "low-dose estrogen patch", "en", CONTAINMENT),
         ("take with food", "causes headache", "en", UNMATCHED),
         ("整片吞服，不可嚼碎", "应嚼碎后咽下", "zh", CONTRADICTION),
         ("患儿应在家隔离", "患儿可以照常上幼儿园", "zh", CONTRADICTION),
