@@ -140,20 +140,12 @@ def check(name: str, *, freeze: bool) -> bool:
     begun = time.monotonic()
     log: list[str] = []
     integration = name.removesuffix(PAGE)
-    page = ["-k", "page"] if integration != name else []
+    chosen = [f"tests/integrations/{integration}", *(["-k", "page"] if name.endswith(PAGE) else [])]
     try:
         python = provide(integration, freeze=freeze, log=log)
         made = time.monotonic() - begun
         # Warnings of a framework are its own business, unlike ours.
-        command = [
-            str(python),
-            "-m",
-            "pytest",
-            "-o",
-            "filterwarnings=ignore",
-            f"tests/integrations/{integration}",
-            *page,
-        ]
+        command = [str(python), "-m", "pytest", "-o", "filterwarnings=ignore", *chosen]
         code = run(command, log)
     except subprocess.CalledProcessError as error:
         made, code = 0.0, error.returncode

@@ -203,7 +203,8 @@ def train(
     log: list[tuple[float, float]] = []
     started = time.perf_counter()
     for step in range(steps):
-        if step % pairs_every == 0:
+        single = step % pairs_every == 0
+        if single:
             batch = [merge_pairs(random.sample(pairs, 64))]
         elif random.random() < 0.15:
             batch = random.sample(sets, ITEMS_PER_STEP + 1)
@@ -213,7 +214,6 @@ def train(
                 queue = [item for item in items if item.importance or random.random() < share]
                 random.shuffle(queue)
             batch = [queue.pop() for _ in range(ITEMS_PER_STEP)]
-        single = step % pairs_every == 0
         losses = relate_items(model, batch, diagonal=single, teacher=teacher)
         loss = losses.relating * (0.5 if single else 2 if losses.weighing is not None else 1)
         if losses.weighing is not None:
