@@ -10,6 +10,7 @@ import numpy as np
 from imapeval.fact_model import AGREEMENT, RELATIONS
 from imapeval.text.comparison.differences import name_other_sides
 from imapeval.text.comparison.order import Order, compare_order
+from imapeval.text.comparison.similarity import differ_by_code
 from imapeval.text.phrases import parse_phrase
 from imapeval.types import Relation
 
@@ -109,6 +110,8 @@ def _check_wording(match: Match, place: int, probability: float) -> Match:
         if name_other_sides(a, b):
             why = f"the small model relates them ({probability:.2f}), and they name different amounts or sides"
             return replace(match, relation=Relation.CONTRADICTION, decided_by="fact-model", evidence={"why": why})
+        if differ_by_code(a, b):
+            return match
     elif compare_order(a, b) is Order.OPEN or (
         a.stance.denies == b.stance.denies and (a.words <= b.words or b.words <= a.words) and not name_other_sides(a, b)
     ):

@@ -105,6 +105,9 @@ class NameRelater:
         ]
         if not pairs:
             return None
+        # "Whooping cough" is the "pertussis" of "pertussis infection", not a kind of its "infection".
+        same = {mention for *both, (relation, _) in pairs if relation is Relation.EXACT for mention in both}
+        pairs = [pair for pair in pairs if pair[2][0] is Relation.EXACT or same.isdisjoint(pair[:2])]
         # The same names first, then those with the shortest path.
         pairs.sort(key=lambda pair: (pair[2][0] is not Relation.EXACT, len(pair[2][1]["path"])))
         forward = _relate_renamed(

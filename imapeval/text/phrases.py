@@ -96,6 +96,11 @@ _AS_NEEDED = re.compile(
 )
 
 _LATIN_WORDS = re.compile(r"[a-z0-9]+")
+# A name, not the article: "vitamin A", 维生素A, "A positive".
+_LETTER_A = re.compile(
+    rf"(?<=[a-z\d] )A(?![\w'’])|(?<=[{HAN}])A(?![A-Za-z\d])|^A(?=[{HAN}]|[ -]?(?:positive|negative|Rh))"
+)
+_LAST_LETTER_A = re.compile(rf"(?:{_LETTER_A.pattern})\W*$")
 _CHINESE_RUNS = re.compile(f"[{HAN}]+")
 _PUNCTUATION = re.compile(r"[,，、;；。:：!！?？()（）]")
 FUNCTION_WORDS = frozenset(
@@ -185,7 +190,7 @@ class Phrase:
         Without amounts, words of stance, and words at either end that only express that something is taken, advised,
         possible or done.
         """
-        return _strip_frame(normalise(strip_yes_no(self.stance.subject)))
+        return _strip_frame(strip_yes_no(self.stance.subject))
 
     @cached_property
     def whole(self) -> str:
@@ -365,13 +370,14 @@ def drop_self_contradictions(pairs: Iterable[Pair]) -> list[Pair]:
 
 
 def _strip_frame(statement: str) -> str:
-    """Return what a statement in normal form is about."""
-    words = statement.split()
+    """Return the normal form of what a statement is about."""
+    words = normalise(statement).split()
     start, end = 0, len(words)
     while start < end and words[start] in _BEFORE_SUBJECT:
         start += 1
-    while end > start and words[end - 1] in _AFTER_SUBJECT:
-        end -= 1
+    if not _LAST_LETTER_A.search(statement):
+        while end > start and words[end - 1] in _AFTER_SUBJECT:
+            end -= 1
     rest = " ".join(words[start:end])
     if not has_chinese(rest):
         return rest
@@ -388,7 +394,7 @@ def _find_words(text: str) -> tuple[list[str], list[str]]:
     latin: list[str] = []
     chinese: list[str] = []
     for part in _PUNCTUATION.split(strip_yes_no(text)):
-        norm = normalise(part)
+        norm = normalise(_LETTER_A.sub(" lettera ", part))
         latin += [word for word in _LATIN_WORDS.findall(norm) if word not in FUNCTION_WORDS]
         runs = ("".join(c for c in run if c not in FUNCTION_CHARACTERS) for run in _CHINESE_RUNS.findall(norm))
         chinese += filter(None, runs)

@@ -257,6 +257,10 @@ _DEMAND = re.compile(
 _NO_FINDING = re.compile(r"(?<![有没])(?:未见|未发现|没有|无)(?:明显)?异常$")
 
 
+# The second vertebra of L4-5 or L4/5, which is also written L4-L5.
+_SEGMENT = re.compile(r"(?<![A-Za-z\d])([CTLS])(\d{1,2})\s?[-–/]\s?(?=\d{1,2}(?![\d./%]))")
+
+
 def unify_synonyms(text: str) -> str:
     """Return a phrase with each expression of the tables in its unified form.
 
@@ -267,4 +271,5 @@ def unify_synonyms(text: str) -> str:
     """
     # Ignoring case, i is equal to ı and İ, and s to ſ: such a word is found but is not in the table.
     unified = _PATTERN.sub(lambda found: _KEPT.get(found[0].lower(), found[0]), " ".join(spell_signs(text).split()))
+    unified = _SEGMENT.sub(r"\1\2-\1", unified)
     return _DEMAND.sub(lambda found: f"必须{found['done'] or ''}", _NO_FINDING.sub("正常", unified))

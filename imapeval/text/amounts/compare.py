@@ -2,7 +2,8 @@
 
 "400 mg every 8 hours" and 每次0.4克，每日三次 are the same amounts, "under 5 years" and 5岁以上 exclude each other, and
 "at least 3 days" includes "5 days". A number is an amount only with a unit, or where the unit is commonly left out: an
-age, a blood pressure, a body temperature, a value of a test. Names ("type 2", B12, 2019年) are not amounts.
+age, a blood pressure, a body temperature, a value of a test, or a number that stands alone. Names ("type 2", B12,
+2019年) are not amounts.
 """
 
 from __future__ import annotations

@@ -211,7 +211,10 @@ def _name_pressure(text: str, start: int) -> str | None:
 
 
 def _read_unitless(text: str, start: int, floor: int, number: Number, second: Number | None) -> AmountReading | None:
-    """Parse a number without a unit where it is commonly left out: an age, a blood pressure, a value of a test."""
+    """Parse a number without a unit where it is commonly left out: an age, a blood pressure, a value of a test.
+
+    Also one that stands alone: what it is of, only its term says.
+    """
     end = (second or number).end
     if not text[start].isdigit() or not vocab.UNITLESS_AFTER.match(text, end):
         return None
@@ -234,7 +237,8 @@ def _read_unitless(text: str, start: int, floor: int, number: Number, second: Nu
     people = (margins.bound or second) and vocab.PEOPLE_BEFORE.search(text, max(0, margins.start - 40), margins.start)
     if high <= 120 and (people or (plural and margins.bound) or _mentions_age(text, margins)):
         return make_reading(margins, "age", low, high, "year")
-    return None
+    alone = not text[: margins.start].strip() and not text[margins.end :].strip()
+    return make_reading(margins, "number", low, high) if alone else None
 
 
 def _read_numbered_time(text: str, found: re.Match[str], floor: int) -> list[AmountReading]:

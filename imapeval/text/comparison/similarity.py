@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
 
 from imapeval.text.phrases import parse_phrase
+
+if TYPE_CHECKING:
+    from imapeval.text.phrases import Phrase
 
 SAME_SUBJECT = 0.6
 """Two phrases have the same subject if they share at least this part of the longer one's words, so that a different
@@ -21,8 +27,8 @@ class WordingSimilarity:
 
     Attributes:
         overlap: Dice coefficient of their tokens, 0..1: English content words, Chinese bigrams.
-        weight: Factor for any measure of similarity, 0..1: 0 if one phrase affirms and the other denies, below 1 if the
-            same frame has a different filling ("hold the tooth by the crown" and "by the root").
+        weight: Factor for any measure of similarity, 0..1: 0 if one phrase affirms and the other denies, or they differ
+            by a code, below 1 if the same frame has a different filling ("hold the tooth by the crown" and "by the root").
     """
 
     overlap: float
@@ -40,11 +46,32 @@ def measure_wording_similarity(reference: str, response: str) -> WordingSimilari
     a, b = parse_phrase(reference), parse_phrase(response)
     overlap = 2 * len(a.tokens & b.tokens) / (len(a.tokens) + len(b.tokens)) if a.tokens and b.tokens else 0.0
     # Advice to have less of something contradicts neither allowing it nor advising against it.
-    if a.stance.denies != b.stance.denies and not (a.stance.asks_for_less or b.stance.asks_for_less):
+    opposed = a.stance.denies != b.stance.denies and not (a.stance.asks_for_less or b.stance.asks_for_less)
+    if opposed or differ_by_code(a, b):
         return WordingSimilarity(overlap, 0.0)
     frame = measure_overlap(a.words, b.words)
     replaced = frame >= SAME_FRAME and a.words - b.words and b.words - a.words
     return WordingSimilarity(overlap, 1 - frame / 2 if replaced else 1.0)
+
+
+_CODE = re.compile(r"[a-z]|lettera|(?=\d*[a-z])(?=[a-z]*\d)[a-z\d]+", re.ASCII)
+"""A letter, or letters with digits, in a name: a vertebra, a blood group, a gene, a stage (T2N0M0)."""
+
+
+def differ_by_code(a: Phrase, b: Phrase) -> bool:
+    """Return whether two phrases name different things by letters and digits, and otherwise say the same.
+
+    >>> [differ_by_code(parse_phrase("L4-L5 disc herniation"), parse_phrase(text))
+    ...  for text in ("L5-S1 disc herniation", "disc herniation")]
+    [True, False]
+    """
+    ours, theirs = a.words - b.words, b.words - a.words
+    codes = all(
+        any(map(_CODE.fullmatch, words)) and all(word.isdecimal() or _CODE.fullmatch(word) for word in words)
+        for words in (ours, theirs)
+    )
+    # Vitamin D3 is a vitamin D.
+    return codes and not any(one.startswith(other) or other.startswith(one) for one, other in product(ours, theirs))
 
 
 def measure_overlap(a: frozenset[str], b: frozenset[str]) -> float:

@@ -299,13 +299,18 @@ def _compare_gists_of_one_stance(a: Phrase, b: Phrase, ours: Gist, theirs: Gist)
         return None
     amounts = compare_amounts(a.amounts, b.amounts)
     if amounts is AmountRelation.DIFFERENT:
-        # What should be reached may differ from what is.
-        aims = [_TARGET.search(phrase.text) is not None for phrase in (a, b)]
-        return WordingVerdict.OTHER_AMOUNT if aims[0] == aims[1] else None
+        # What should be reached may differ from what is; a limit alone may be either.
+        aims = [_TARGET.search(phrase.text) is not None for phrase in (a, b) if not _is_limit_alone(phrase)]
+        return WordingVerdict.OTHER_AMOUNT if len({*aims}) < 2 else None
     # Stages differ in more than their numbers: IIIA and III.
     if any(number >= DIMENSION_COUNT for number in sides):
         return None
     return WordingVerdict.SAME if amounts in (None, AmountRelation.SAME) else _compare_by_amounts(a, b, amounts)
+
+
+def _is_limit_alone(phrase: Phrase) -> bool:
+    limits = all((amount.low is None) != (amount.high is None) for amount in phrase.amounts.items)
+    return limits and not any(map(str.isalnum, phrase.amounts.rest))
 
 
 def _denies(denied: Gist, affirmed: Gist) -> bool:
