@@ -77,7 +77,9 @@ def compare_order(a: Phrase, b: Phrase) -> Order | None:
     if joints is None:
         return _compare_roles(a, b)
     if joints[0] == joints[1]:
-        return Order.EXCHANGED
+        # "L4-L5 disc herniation" and "herniated disc L4-L5" are one thing: another form of a word is another sentence.
+        reworded = _DIRECTED.isdisjoint(joints[0]) and _list_forms(a.text) != _list_forms(b.text)
+        return _compare_roles(a, b) if reworded else Order.EXCHANGED
     return _compare_roles(a, b) or Order.SAME
 
 
@@ -131,6 +133,10 @@ def _list_words(text: str) -> tuple[str, ...]:
     """Return the words of a text without light ones, but with prepositions, and its separators as commas."""
     norm = _MANNER.sub(" ", ",".join(map(normalise, _LISTED.split(text))))
     return tuple(word for word in map(stem, _WORD.findall(norm)) if word not in _LIGHT)
+
+
+def _list_forms(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(normalise(text))) - FUNCTION_WORDS
 
 
 def _find_exchange(ours: Sequence[str], theirs: Sequence[str]) -> tuple[Sequence[str], Sequence[str]] | None:
