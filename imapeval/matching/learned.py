@@ -9,8 +9,10 @@ import numpy as np
 
 from imapeval.fact_model import AGREEMENT, RELATIONS
 from imapeval.text.comparison.differences import name_other_sides
+from imapeval.text.comparison.gist import find_gist
 from imapeval.text.comparison.order import Order, compare_order
 from imapeval.text.comparison.similarity import differ_by_code
+from imapeval.text.dimensions.table import TIME_OF_DAY
 from imapeval.text.phrases import parse_phrase
 from imapeval.types import Relation
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from imapeval.text.phrases import Phrase
     from imapeval.types import Match
 
 _MIN_PROBABILITY = 0.6
@@ -75,48 +78,56 @@ def decide_relations(matches: Sequence[Match], probabilities: npt.NDArray[np.flo
         matches: Those of every fact of the reference with every fact of the response, in this order.
         probabilities: Of each of `RELATIONS` for every pair, shape (reference, response, 5).
     """
+    if len(matches) == 1:
+        return [_decide_alone(matches[0], probabilities[0, 0].tolist())]
     relations = np.array([match.relation.value for match in matches]).reshape(probabilities.shape[:2])
     is_open = np.array([_is_open(match) for match in matches]).reshape(relations.shape)
-    if len(matches) == 1:
-        found = np.where(is_open & (probabilities.max(axis=-1) >= _MIN_PROBABILITY), probabilities.argmax(axis=-1), 0)
-        if found.any():
-            return [_check_wording(matches[0], int(found[0, 0]), float(probabilities.max()))]
-    else:
-        contradicted = relations == Relation.CONTRADICTION.value
-        agree = ~contradicted & (relations != Relation.UNMATCHED.value)
-        number = len(relations)
-        least = _MIN_LONE_CONTRADICTION if number == 1 else _MIN_CONTRADICTION
-        sure = is_open & ~agree.any(axis=0) & (probabilities[..., _CONTRADICTION] >= least)
-        enough = max(min(_MIN_CONTRADICTED, number), _MIN_SHARE_CONTRADICTED * number)
-        if np.count_nonzero((contradicted | sure).any(axis=1)) < enough:
-            return list(matches)
-        found = np.where(sure, _CONTRADICTION, 0)
-    places: list[int] = found.ravel().tolist()
-    rows: list[list[float]] = probabilities.reshape(-1, len(RELATIONS)).tolist()
+    contradicted = relations == Relation.CONTRADICTION.value
+    agree = ~contradicted & (relations != Relation.UNMATCHED.value)
+    number = len(relations)
+    least = _MIN_LONE_CONTRADICTION if number == 1 else _MIN_CONTRADICTION
+    sure = is_open & ~agree.any(axis=0) & (probabilities[..., _CONTRADICTION] >= least)
+    enough = max(min(_MIN_CONTRADICTED, number), _MIN_SHARE_CONTRADICTED * number)
+    if np.count_nonzero((contradicted | sure).any(axis=1)) < enough:
+        return list(matches)
+    chances: list[float] = probabilities[..., _CONTRADICTION].ravel().tolist()
     return [
-        _decide(match, RELATIONS[place], row[place]) if place else match
-        for match, place, row in zip(matches, places, rows, strict=True)
+        _decide(match, Relation.CONTRADICTION, chance) if decided else match
+        for match, decided, chance in zip(matches, sure.ravel().tolist(), chances, strict=True)
     ]
 
 
-def _check_wording(match: Match, place: int, probability: float) -> Match:
-    """Return the match of two single facts with the model's relation, corrected by what the model hardly sees.
+def _decide_alone(match: Match, probabilities: Sequence[float]) -> Match:
+    """Return the match of two single facts as the model decides it, corrected by what the model hardly sees.
 
-    Where it relates two facts that name different amounts or sides, they are about the same thing and contradict each
-    other. Those that differ in nothing but the order of their words, or of which one says no more, do not.
+    If it relates two facts that name different amounts or sides, or one of them names nothing but amounts, they are
+    about the same thing and contradict each other. Those that differ in nothing but the order of their words, or of
+    which one says no more, do not. Siblings in the graph are about the same thing only if they share a word.
     """
+    if match.decided_by != "encoder":
+        return match
     a, b = parse_phrase(match.reference), parse_phrase(match.response)
+    other_sides = name_other_sides(a, b) and (_is_open(match) or not a.words.isdisjoint(b.words))
+    related = 1 - probabilities[0]
+    if other_sides and (related >= _MIN_PROBABILITY or _has_only_amounts(a) or _has_only_amounts(b)):
+        why = f"they name different amounts or sides of one thing (related, says the small model: {related:.2f})"
+        return replace(match, relation=Relation.CONTRADICTION, decided_by="fact-model", evidence={"why": why})
+    place = max(range(len(RELATIONS)), key=probabilities.__getitem__)
+    if not place or not _is_open(match) or probabilities[place] < _MIN_PROBABILITY:
+        return match
     if place != _CONTRADICTION:
-        if name_other_sides(a, b):
-            why = f"the small model relates them ({probability:.2f}), and they name different amounts or sides"
-            return replace(match, relation=Relation.CONTRADICTION, decided_by="fact-model", evidence={"why": why})
         if differ_by_code(a, b):
             return match
     elif compare_order(a, b) is Order.OPEN or (
-        a.stance.denies == b.stance.denies and (a.words <= b.words or b.words <= a.words) and not name_other_sides(a, b)
+        a.stance.denies == b.stance.denies and (a.words <= b.words or b.words <= a.words) and not other_sides
     ):
         return match
-    return _decide(match, RELATIONS[place], probability)
+    return _decide(match, Relation(RELATIONS[place]), probabilities[place])
+
+
+def _has_only_amounts(phrase: Phrase) -> bool:
+    gist = find_gist(phrase.core)
+    return bool(phrase.amounts.items) and not gist.words and gist.opposites.sides.keys() <= {TIME_OF_DAY}
 
 
 def _is_open(match: Match) -> bool:
@@ -124,6 +135,6 @@ def _is_open(match: Match) -> bool:
     return match.decided_by == "encoder" and match.evidence.get("reason") != "siblings"
 
 
-def _decide(match: Match, relation: str, probability: float) -> Match:
-    why = f"the small model gives {relation} a probability of {probability:.2f}"
-    return replace(match, relation=Relation(relation), decided_by="fact-model", evidence={"why": why})
+def _decide(match: Match, relation: Relation, probability: float) -> Match:
+    why = f"the small model gives {relation.value} a probability of {probability:.2f}"
+    return replace(match, relation=relation, decided_by="fact-model", evidence={"why": why})
