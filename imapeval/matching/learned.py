@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.fact_model import AGREEMENT, RELATIONS
+from imapeval.text.amounts.compare import AmountRelation, compare_amounts
 from imapeval.text.comparison.differences import name_other_sides
 from imapeval.text.comparison.gist import find_gist
 from imapeval.text.comparison.order import Order, compare_order
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 _MIN_PROBABILITY = 0.6
 """Minimum probability of any relation of two facts that stand alone. At .5, the model is right about as many, but also
 wrong about more."""
+
+_MIN_RELATED = 0.5
+"""Minimum probability that two facts are related at all, where both name the same amounts and one nothing else."""
 
 _MIN_CONTRADICTION = 0.7
 """Minimum probability of a contradiction in a longer answer, where most pairs are unrelated.
@@ -101,17 +105,22 @@ def _decide_alone(match: Match, probabilities: Sequence[float]) -> Match:
     """Return the match of two single facts as the model decides it, corrected by what the model hardly sees.
 
     If it relates two facts that name different amounts or sides, or one of them names nothing but amounts, they are
-    about the same thing and contradict each other. Those that differ in nothing but the order of their words, or of
-    which one says no more, do not. Siblings in the graph are about the same thing only if they share a word.
+    about the same thing and contradict each other; if the amounts are the same, so are the facts. Those that differ in
+    nothing but the order of their words, or of which one says no more, do not contradict each other. Siblings in the
+    graph are about the same thing only if they share a word.
     """
     if match.decided_by != "encoder":
         return match
     a, b = parse_phrase(match.reference), parse_phrase(match.response)
     other_sides = name_other_sides(a, b) and (_is_open(match) or not a.words.isdisjoint(b.words))
     related = 1 - probabilities[0]
-    if other_sides and (related >= _MIN_PROBABILITY or _has_only_amounts(a) or _has_only_amounts(b)):
-        why = f"they name different amounts or sides of one thing (related, says the small model: {related:.2f})"
-        return replace(match, relation=Relation.CONTRADICTION, decided_by="fact-model", evidence={"why": why})
+    bare = _has_only_amounts(a) or _has_only_amounts(b)
+    same_subject = find_gist(a.core).words == find_gist(b.core).words != frozenset()
+    if other_sides and (related >= _MIN_PROBABILITY or bare or same_subject):
+        return _explain(match, Relation.CONTRADICTION, "name different amounts or sides of one thing", related)
+    same = compare_amounts(a.amounts, b.amounts) is AmountRelation.SAME and a.stance.denies == b.stance.denies
+    if bare and same and related >= _MIN_RELATED:
+        return _explain(match, Relation.EXACT, "name the same amounts", related)
     place = max(range(len(RELATIONS)), key=probabilities.__getitem__)
     if not place or not _is_open(match) or probabilities[place] < _MIN_PROBABILITY:
         return match
@@ -128,6 +137,11 @@ def _decide_alone(match: Match, probabilities: Sequence[float]) -> Match:
 def _has_only_amounts(phrase: Phrase) -> bool:
     gist = find_gist(phrase.core)
     return bool(phrase.amounts.items) and not gist.words and gist.opposites.sides.keys() <= {TIME_OF_DAY}
+
+
+def _explain(match: Match, relation: Relation, what: str, related: float) -> Match:
+    why = f"they {what}; to the small model, they are related with a probability of {related:.2f}"
+    return replace(match, relation=relation, decided_by="fact-model", evidence={"why": why})
 
 
 def _is_open(match: Match) -> bool:

@@ -8,6 +8,7 @@ age, a blood pressure, a body temperature, a value of a test, or a number that s
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
@@ -23,8 +24,13 @@ if TYPE_CHECKING:
 _DOSE_FORMS = frozenset({"tablets", "sachets", "puffs"})
 """What is counted, and has a dose each: "2 tablets of 250 mg". "2 x 250 mg" may also mean twice a day."""
 _PER_DAY = " per duration"
+_NUMBER = "number"
 _YEAR = 365.25
 _CONCENTRATION = "substance per volume"
+_EQUIVALENTS = "equivalents"
+_DIVALENT = re.compile(r"\b(?:calcium|magnesium|ca|mg)\b(?!\s*/)|钙|镁", re.IGNORECASE)
+"""Ions of which an equivalent is half a mole; of the others that are given in equivalents, it is a whole one."""
+_FIRST_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _APPROXIMATE_TOLERANCE = 0.1
 _DEGREE_TOLERANCE, _APPROXIMATE_DEGREE_TOLERANCE = 0.1, 0.5
 """Largest difference of equal temperatures in °C (102 °F is written as 38.9 °C), and if one of them is approximate."""
@@ -99,7 +105,10 @@ def find_amounts(text: str) -> Amounts:
     for found in readings:
         start, end = original(found.start, found.end)
         low, high = _round_off(found.low), _round_off(found.high)
-        item = Amount(found.dimension, low, high, text[start:end], (start, end), found.name, found.strict, found.about)
+        dimension = found.dimension
+        if dimension.startswith(_EQUIVALENTS) and not _DIVALENT.search(text):
+            dimension = dimension.replace(_EQUIVALENTS, "substance", 1)
+        item = Amount(dimension, low, high, text[start:end], (start, end), found.name, found.strict, found.about)
         items.append(_read_beginning(item) if item.dimension == "age" else item)
     if any(item.dimension == _CONCENTRATION for item in items):
         masses = [mass for name, mass in MOLAR_MASSES.items() if name.search(text)]
@@ -167,7 +176,9 @@ def compare_amounts(a: Amounts, b: Amounts) -> AmountRelation | None:
     if not (a.items or b.items):
         return None
     first, second = (
-        _group_by_dimension(_read_duration_as_age(_combine_dose_and_frequency(ours, theirs), theirs))
+        _group_by_dimension(
+            _measure_number(_read_duration_as_age(_combine_dose_and_frequency(ours, theirs), theirs), theirs)
+        )
         for ours, theirs in ((a.items, b.items), (b.items, a.items))
     )
     relations = {_relate(first[dimension], second[dimension]) for dimension in first.keys() & second.keys()}
@@ -220,6 +231,19 @@ def _read_duration_as_age(items: tuple[Amount, ...], others: tuple[Amount, ...])
     low, high = (end and end / _YEAR for end in (spans[0].low, spans[0].high))
     age = _read_beginning(replace(spans[0], dimension="age", low=low, high=high))
     return tuple(age if item is spans[0] else item for item in items)
+
+
+def _measure_number(items: tuple[Amount, ...], others: tuple[Amount, ...]) -> tuple[Amount, ...]:
+    """Give a number that stands alone the unit of the other phrase's only amount: "2.6" and "1.4 mmol/L"."""
+    if [item.dimension for item in items] != [_NUMBER] or len(others) != 1 or others[0].dimension == "temperature":
+        return items
+    (number,), (other,) = items, others
+    bound, written = other.high if other.low is None else other.low, _FIRST_NUMBER.search(other.text)
+    if not bound or written is None or not float(written[0]):
+        return items
+    scale = bound / float(written[0])
+    low, high = (end and end * scale for end in (number.low, number.high))
+    return (replace(number, dimension=other.dimension, low=low, high=high),)
 
 
 def _relate(a: list[Amount], b: list[Amount]) -> AmountRelation:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from imapeval.text.amounts import vocabulary as vocab
+from imapeval.text.amounts.unitless import mentions_age, name_pressure, read_unitless
 from imapeval.text.amounts.units import (
     conversion_factor,
     divide_unit,
-    make_fahrenheit_unit,
     make_reading,
     read_margins,
     read_number,
@@ -56,7 +56,10 @@ def _read_readings(text: str, found: re.Match[str], floor: int, before: Sequence
             )
         case "each" | "times":
             return _read_each(text, found, floor)
-        case "period" if not text.endswith("times ", 0, start):  # "several times daily"
+        # "Several times daily"; OD is the right eye, too.
+        case "period" if not text.endswith("times ", 0, start) and (
+            text[start:end] != "od" or _follows_dose(start, before)
+        ):
             low, high, _, name = _read_period(text, start) or (1.0, 1.0, end, "day")
             return [make_reading(Comparatives(start, end, ((start, end),)), "frequency", low, high, name)]
         case "night":
@@ -84,6 +87,10 @@ def _read_readings(text: str, found: re.Match[str], floor: int, before: Sequence
             return []
 
 
+def _follows_dose(start: int, before: Sequence[AmountReading]) -> bool:
+    return bool(before) and before[-1].end >= start - 1 and before[-1].dimension in vocab.DOSE_DIMENSIONS
+
+
 def _read_range_end(text: str, number: Number, end: int, floor: int, start: int) -> Number | None:
     """Parse the upper end of a range: 3-5, 3至5, 3 or 5, between 3 and 5."""
     to = vocab.RANGE_SIGN.match(text, end)
@@ -100,6 +107,12 @@ def _read_amount(text: str, start: int, floor: int) -> AmountReading | None:
     number = read_number(text, start)
     if number is None:
         return None
+    if spread := vocab.SPREAD.match(text, number.end):
+        by = float(spread[1])
+        number = number._replace(low=number.low - by, high=number.high + by, end=spread.end())
+    elif days := vocab.AND_DAYS.match(text, number.end):
+        part = int(days[1]) / 7
+        number = number._replace(low=number.low + part, high=number.high + part, end=days.end())
     second = _read_range_end(text, number, number.end, floor, start)
     unit = read_unit(text, second, start) if second else None
     if second and unit:
@@ -108,7 +121,7 @@ def _read_amount(text: str, start: int, floor: int) -> AmountReading | None:
         return _finish_reading(text, start, floor, number, unit, ends)
     unit = read_unit(text, number, start)
     if unit is None:
-        return _read_unitless(text, start, floor, number, second)
+        return read_unitless(text, start, floor, number, second)
     low, high = unit.convert(number.low), unit.convert(number.high)
     # "6 months to 2 years", 3天至一周
     to = vocab.RANGE_SIGN.match(text, unit.end)
@@ -174,7 +187,7 @@ def _finish_reading(
         ):
             dimension, low, high = "frequency", 1 / high, 1 / low
     elif dimension == "pressure":
-        dimension = _name_pressure(text, margins.start) or dimension
+        dimension = name_pressure(text, margins.start) or dimension
     return make_reading(margins, dimension, low, high, name)
 
 
@@ -182,7 +195,7 @@ def _is_age(text: str, margins: Comparatives, name: str) -> bool:
     """Return whether a duration is an age: younger than 24 months, aged 6 weeks, under 5 years, 3个月以下婴儿."""
     if name not in ("day", "week", "month", "year"):
         return False
-    if _mentions_age(text, margins):
+    if mentions_age(text, margins):
         return True
     if not margins.bound:
         return False
@@ -196,49 +209,6 @@ def _is_age(text: str, margins: Comparatives, name: str) -> bool:
         and not vocab.DURATION_BEFORE.search(text, before, margins.start)
         and not vocab.TIME_RELATION_AFTER.match(text, margins.end)
     )
-
-
-def _mentions_age(text: str, margins: Comparatives) -> bool:
-    words = margins.words
-    return any(word in words for word in ("older", "younger", "age of")) or bool(
-        vocab.AGE_BEFORE.search(text, max(0, margins.start - 8), margins.start)
-    )
-
-
-def _name_pressure(text: str, start: int) -> str | None:
-    found = vocab.PRESSURE_BEFORE.search(text, max(0, start - 30), start)
-    return found and ("systolic pressure" if found["systolic"] else "diastolic pressure")
-
-
-def _read_unitless(text: str, start: int, floor: int, number: Number, second: Number | None) -> AmountReading | None:
-    """Parse a number without a unit where it is commonly left out: an age, a blood pressure, a value of a test.
-
-    Also one that stands alone: what it is of, only its term says.
-    """
-    end = (second or number).end
-    if not text[start].isdigit() or not vocab.UNITLESS_AFTER.match(text, end):
-        return None
-    low, high = sorted((number.low, (second or number).high))
-    plural = text[end : end + 1] == "s"
-    margins = read_margins(text, start, end + plural, floor)
-    if (pressure := _name_pressure(text, margins.start)) and 20 <= low and high <= 300:  # noqa: SIM300
-        return make_reading(margins, pressure, low, high, "mmHg")
-    if vocab.FEVER_BEFORE.search(text, max(0, margins.start - 20), margins.start) and (
-        34 <= low <= high <= 43 or 90 < low <= high <= 110
-    ):
-        unit = make_fahrenheit_unit(end) if low > 90 else Unit("temperature", "degC", 1.0, end)
-        return make_reading(margins, unit.dimension, unit.convert(low), unit.convert(high), unit.name)
-    if week := vocab.WEEK_BEFORE.search(text, max(0, start - 14), start):
-        bound = "upper" if week[1] in ("before", "until", "by") else "lower"
-        margins = Comparatives(week.start(), end, ((week.start(), end),), bound)
-        return make_reading(margins, "duration", low * 7, high * 7, "week")
-    if measure := vocab.MEASURE_BEFORE.search(text, max(0, margins.start - 40), margins.start):
-        return make_reading(margins, f"value of {(measure['latin'] or measure['chinese']).rstrip('s')}", low, high)
-    people = (margins.bound or second) and vocab.PEOPLE_BEFORE.search(text, max(0, margins.start - 40), margins.start)
-    if high <= 120 and (people or (plural and margins.bound) or _mentions_age(text, margins)):
-        return make_reading(margins, "age", low, high, "year")
-    alone = not text[: margins.start].strip() and not text[margins.end :].strip()
-    return make_reading(margins, "number", low, high) if alone else None
 
 
 def _read_numbered_time(text: str, found: re.Match[str], floor: int) -> list[AmountReading]:

@@ -57,7 +57,7 @@ _LONGER = """
 """
 # Words for frequencies: number of times, unit: words.
 _FREQUENCIES = """
-1 day: daily nightly qd q.d q.d. qn qm qhs q.h.s q.h.s.
+1 day: daily nightly qd q.d q.d. od qn qm qhs q.h.s q.h.s.
 2 day: bid b.i.d b.i.d. bd
 3 day: tid t.i.d t.i.d. tds
 4 day: qid q.i.d q.i.d. qds
@@ -74,6 +74,7 @@ _FREQUENCIES = """
 INTERVAL_ORDINALS = {"other": 2.0, "second": 2.0, "alternate": 2.0, "third": 3.0, "3rd": 3.0, "fourth": 4.0, "4th": 4.0}
 # Dimensions in which "a" means one: not "a unit of blood", "a drop in pressure", "a mole".
 ARTICLE_DIMENSIONS = frozenset({"duration", "mass", "volume", "tablets", "cups", "sachets", "puffs"})
+DOSE_DIMENSIONS = frozenset({"mass", "volume", "tablets", "sachets", "puffs", "international units"})
 # Dimensions of rates per day or kilogram: "2 tablets a day", 每公斤10毫克. 每天 before a temperature says when it is
 # measured.
 RATE_DIMENSIONS = ARTICLE_DIMENSIONS.union(
@@ -329,6 +330,9 @@ TEMPERATURE_CONTEXT = re.compile(r"温|烧|发热|摄氏|华氏|fever|(?<![a-z])
 HALF_MORE = re.compile(r"半(?![流夏卧坐身月年小天个片粒夜衰])| and a half(?![a-z])")
 HALF_MONTH = re.compile(r"半个?月")
 AND_MORE = re.compile(rf"[多余](?=[^{HAN}]|$|[以了未仍后前无不])")
+SPREAD = re.compile(r"\s?±\s?([0-9]{1,4}(?:\.[0-9]{1,3})?)(?![0-9.])")
+AND_DAYS = re.compile(r"\+([0-6])(?=\s?(?:周|weeks?(?![a-z])|wks?(?![a-z])))")
+"""The days of a length of gestation: 32+4 weeks."""
 OR_TWO = re.compile(r" or two(?![a-z])")
 AGE_AFTER = re.compile(r"[ -]?(?:olds?|of age)(?![a-z])|大(?![便量概于小约剂夫多部家])")
 RATIO_AFTER = re.compile(r" (?:as|the|more|less|higher|lower|greater|larger|upper|faster)(?![a-z])")
@@ -337,7 +341,6 @@ _PERSON = (
     r"|persons?|patients?|wom[ae]n|m[ae]n|(?:fe)?males?|girls?|boys?|those"
     r"|anyone|everyone|seniors?|smokers?)(?: who are| are)?"
 )
-AGE_BEFORE = re.compile(r"(?<![a-z])(?:aged?|ages)[ :]{1,2}$|年龄[在为是:]?$")
 PEOPLE_BEFORE = re.compile(rf"(?<![a-z]){_PERSON} $|(?:年龄[在为是:]?|宝宝|婴儿|幼儿|儿童|孩子)$")
 CHILD_AFTER = re.compile(r"的?(?:婴|宝宝|幼儿|小儿|儿童|孩|患儿|新生儿)")
 # A few characters between an interval and its amount: 每天 [饮水] 2升.
@@ -358,21 +361,7 @@ TIME_RELATION_AFTER = re.compile(
 DOSING_VERB = re.compile(
     r"(?<![a-z])(?:tak(?:en?|es)|apply|used?|inject|give|given|dose|tablets?|pills?|swallow|drink)(?![a-z])"
 )
-UNITLESS_AFTER = re.compile(r"s?(?![a-z0-9%°/μ.,]|[.,-][0-9])|[.,](?![0-9])")
-PRESSURE_BEFORE = re.compile(
-    r"(?:(?P<systolic>收缩压|高压|(?<![a-z])systolic(?: blood)?(?: pressure)?)"
-    r"|舒张压|低压|(?<![a-z])diastolic(?: blood)?(?: pressure)?)(?: of| is| should be|[^\W\d_a-z]{1,3})?[ :]?$"
-)
-# Values that are commonly given without a unit; a number after another word may be part of a name (type 2, CA 125).
-MEASURE_BEFORE = re.compile(
-    r"(?:(?:(?<![a-z])(?P<latin>counts?|platelets?|level|score|index|rate|pulse|bmi|inr|hba1c|tsh|psa|crp|esr|e?gfr|apgar|gcs|ph|saturation"
-    r"|glucose|sugar|cholesterol|creatinine|hemoglobin|triglycerides?|bilirubin|ferritin|titer|titre)"
-    r"(?: (?:targets?|goals?|range))?(?: (?:of|is|was|to|should be|reache[sd]))?"
-    r"|(?P<chinese>血糖|计数|心率|呼吸频率|评分|得分|指数|血红蛋白|血小板|[白红]细胞|胆固醇|尿酸|肌酐|胆红素|转氨酶|甘油三酯|血氧|饱和度|视力|眼压|水平"
-    r"|浓度|含量|滴度|测定值))(?:达到|(?:维持|控制|保持)在|[为是约达到在])?[:=]?) ?$"
-)
 WEEK_BEFORE = re.compile(r"(?<![a-z])(before|until|by|after|from|since) week $")
-FEVER_BEFORE = re.compile(r"(?:体温|烧到|发热|发烧|(?<![a-z])temperature|fever)(?: of| is|达|在|为|至)? ?$")
 # Molar masses in g/mol, to compare concentrations in mmol/L with those in mg/dL (PubChem, computed by PubChem 2.2).
 # Triglycerides are counted as triolein, as laboratories do.
 MOLAR_MASSES: Mapping[re.Pattern[str], float] = {
