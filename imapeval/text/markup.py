@@ -260,12 +260,17 @@ def _find_corrections(text: str) -> Iterator[tuple[int, int, str]]:
         yield found.start("marker"), found.end(), ""
 
 
+_LONE_RESULTS = {"(-)": "negative", "（-）": "negative", "(+)": "positive", "（+）": "positive"}
+
+
 def spell_signs(text: str) -> str:
     """Return a text with words in place of arrows that say what is high or low, and of the signs of results.
 
     >>> spell_signs("TSH ↑, ↓ T4"), spell_signs("血钙↑"), spell_signs("压痛（-）"), spell_signs("fever -, rash +")
     ('TSH high, low T4', '血钙升高', '压痛阴性', 'fever negative, rash positive')
     """
+    if result := _LONE_RESULTS.get(text.strip()):
+        return result
     for find in (_find_arrows, _find_results):
         text = EditedText(text, find(text)).text
     return text

@@ -97,9 +97,7 @@ _AS_NEEDED = re.compile(
 
 _LATIN_WORDS = re.compile(r"[a-z0-9]+")
 # A name, not the article: "vitamin A", 维生素A, "A positive".
-_LETTER_A = re.compile(
-    rf"(?<=[a-z\d] )A(?![\w'’])|(?<=[{HAN}])A(?![A-Za-z\d])|^A(?=[{HAN}]|[ -]?(?:positive|negative|Rh))"
-)
+_LETTER_A = re.compile(rf"(?<=[a-z\d] )A(?![\w'’])|(?<=[{HAN}])A(?![A-Za-z\d])|^A(?=[{HAN}]| (?:positive|negative|Rh))")
 _LAST_LETTER_A = re.compile(rf"(?:{_LETTER_A.pattern})\W*$")
 _CHINESE_RUNS = re.compile(f"[{HAN}]+")
 _PUNCTUATION = re.compile(r"[,，、;；。:：!！?？()（）]")

@@ -43,6 +43,9 @@ normal: within normal limits|within the normal limits|within normal range|within
 inhale: breathe in
 exhale: breathe out
 nil by mouth: npo|n.p.o.|nbm|nothing by mouth|nothing to eat or drink|do not eat or drink|don't eat or drink|no food or drink
+harmless: nothing to worry about|nothing to be worried about|nothing to be concerned about|no cause for concern|no cause for worry|no cause for alarm
+harmless: no reason for concern|no reason for worry|no reason for alarm|no reason to worry|no need to worry
+stop gradually: taper off|tapering off|wean off|weaning off|phase out|phasing out
 lifelong: for life|life-long|for the rest of your life|for the rest of his life|for the rest of her life|for the rest of their lives
 lifelong: for the rest of life|indefinitely|throughout life|all your life|forever
 left: left-sided|left sided|left side

@@ -26,7 +26,7 @@ def make_matches(rows, columns, decided=()):
     """Return undecided matches of so many facts, with those relations that wording has decided, by place."""
     known = dict(decided)
     return [
-        Match("t", f"r{row}", f"s{column}", known.get((row, column), UNMATCHED), 0.3, decider)
+        Match("t", f"reference {row}", f"response {column}", known.get((row, column), UNMATCHED), 0.3, decider)
         for row in range(rows)
         for column in range(columns)
         for decider in ["text" if (row, column) in known else "encoder"]
@@ -74,7 +74,8 @@ def test_it_overrules_nothing():
 def relate_singly(reference, response, relation):
     """Return the relation of two single facts of which the model is sure that they have this relation."""
     match = Match("t", reference, response, UNMATCHED, 0.3, "encoder")
-    (found,) = decide_relations([match], make_probabilities(1, 1, [(0, 0)], relation))
+    places = [] if relation is UNMATCHED else [(0, 0)]
+    (found,) = decide_relations([match], make_probabilities(1, 1, places, relation))
     return found.relation
 
 
@@ -86,6 +87,8 @@ def relate_singly(reference, response, relation):
         ("thin bones are a problem of men in their twenties", "osteoporosis: women after menopause"),
         ("补叶酸可预防神经管畸形", "补叶酸会引起神经管畸形"),
         ("类风湿晨僵超过1小时", "患者早上手指发僵一般几分钟就活动开了"),
+        # "Dual" is no fraction of an amount.
+        ("双抗至少12个月", "双联抗血小板1个月就够"),
     ],
 )
 def test_related_facts_that_name_other_amounts_or_sides_contradict(reference, response):
@@ -104,10 +107,46 @@ def test_related_facts_that_name_other_amounts_or_sides_contradict(reference, re
         ("叶酸预防神经管畸形", "缺乏叶酸会导致神经管畸形"),
         ("the vaccine prevents cervical cancer", "it protects against the virus that causes cervical cancer"),
         ("not dangerous to fly with asthma", "safe to fly with asthma"),
+        ("two puffs of a double dose", "four puffs"),
     ],
 )
 def test_related_facts_stay_related(reference, response):
     assert relate_singly(reference, response, EXACT) is EXACT
+
+
+@pytest.mark.parametrize(
+    ("reference", "response", "relation"),
+    [
+        ("6-8 weeks", "the cast comes off after ten days", CONTRADICTION),
+        ("INR 2-3", "aim for INR 3.5-4.5", CONTRADICTION),
+        ("fever for 3 days", "cough for 10 days", UNMATCHED),
+        ("type A", "type O", UNMATCHED),
+    ],
+)
+def test_amounts_that_stand_alone_are_about_the_same_thing(reference, response, relation):
+    assert relate_singly(reference, response, UNMATCHED) is relation
+
+
+def test_an_amount_that_stands_alone_says_all_of_the_same_amount():
+    match = Match("t", "every six months", "check-ups twice a year", UNMATCHED, 0.3, "encoder")
+    unsure = np.array([[[0.45, 0.05, 0.0, 0.0, 0.5]]])
+    assert decide_relations([match], unsure)[0].relation is EXACT
+    assert decide_relations([match], unsure + np.array([0.1, 0, 0, 0, -0.1])) == [match]
+
+
+def test_siblings_contradict_each_other_if_they_differ_in_one_word():
+    siblings = [
+        Match("t", *values, UNMATCHED, 0.3, "encoder", {"reason": "siblings"})
+        for values in (("weight gain", "patients lose weight"), ("high white cell count", "low platelets"))
+    ]
+    found = [decide_relations([match], make_probabilities(1, 1, [(0, 0)])) for match in siblings]
+    assert [match.relation for (match,) in found] == [CONTRADICTION, UNMATCHED]
+
+
+@pytest.mark.parametrize("relation", [EXACT, CONTAINMENT])
+def test_names_that_differ_by_a_code_do_not_agree(relation):
+    assert relate_singly("L4-L5 disc herniation", "L5-S1 disc herniation", relation) is UNMATCHED
+    assert relate_singly("BRCA1 mutation", "BRCA2 mutation", CONTRADICTION) is CONTRADICTION
 
 
 @pytest.mark.parametrize(
@@ -144,7 +183,7 @@ def test_in_longer_answers_it_decides_contradictions_only():
 def test_contradictions_must_be_several(rows, contradicted, enough):
     places = [(row, 0) for row in range(contradicted)]
     found = find_contradictions(decide_relations(make_matches(rows, 2), make_probabilities(rows, 2, places)))
-    assert found == ({(f"r{row}", "s0") for row in range(contradicted)} if enough else set())
+    assert found == ({(f"reference {row}", "response 0") for row in range(contradicted)} if enough else set())
 
 
 @pytest.mark.parametrize(
@@ -171,7 +210,7 @@ def test_what_the_response_has_in_common_with_the_reference_contradicts_nothing(
 def test_a_response_that_says_a_thing_and_its_opposite_contradicts_it():
     matches = make_matches(3, 3, {(0, 2): EXACT}.items())
     found = decide_relations(matches, make_probabilities(3, 3, [(0, 0), (1, 1)]))
-    assert find_contradictions(found) == {("r0", "s0"), ("r1", "s1")}
+    assert find_contradictions(found) == {("reference 0", "response 0"), ("reference 1", "response 1")}
 
 
 @pytest.fixture(scope="module")

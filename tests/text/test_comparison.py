@@ -30,6 +30,10 @@ SAME = [
     ("氟康唑抑制华法林", "华法林被氟康唑抑制"),
     ("贫血是肾衰引起的", "肾衰引起贫血"),
     ("rest for two weeks", "rest for 14 days"),
+    ("L4-5 disc herniation", "herniated disc L4-L5"),
+    ("L4/5椎间盘突出", "L4-L5椎间盘突出"),
+    ("nothing to worry about", "there is no cause for concern"),
+    ("stop the benzodiazepine gradually", "taper off the benzodiazepine"),
     ("ibuprofen 0.5 g", "ibuprofen 500 mg"),
     ("CT 检查", "CT检查"),
     ("levothyroxine 50 µg", "levothyroxine 50 mcg"),
@@ -131,6 +135,7 @@ NARROWER = [
     ("see a doctor", "see a doctor if the fever lasts"),
 ]
 OPPOSITE = [
+    ("(-)", "阳性"),
     ("停用前列腺素", "使用前列腺素"),
     ("伤口不愈合", "伤口愈合"),
     ("gallstones without symptoms need no operation", "gallstones without symptoms need an urgent operation"),
@@ -163,6 +168,7 @@ OPPOSITE = [
     ("禁欲", "同房"),
 ]
 OTHER_AMOUNT = [
+    ("<130/80 mmHg", "控制在150/90以下就行"),
     ("HbA1c > 7%", "HbA1c < 7%"),
     ("血糖>10mmol/L", "血糖<10mmol/L"),
     ("早3片晚1片", "早1片晚3片"),
@@ -419,6 +425,20 @@ def test_overlap_counts_words_and_chinese_bigrams() -> None:
 def test_affirmation_and_denial_have_no_similarity() -> None:
     assert measure_wording_similarity("rest the knee", "do not rest the knee").weight == 0
     assert measure_wording_similarity("do not rest the knee", "never rest the knee").weight == 1
+
+
+@pytest.mark.parametrize(
+    ("reference", "response", "weight"),
+    [
+        ("L4-L5 disc herniation", "L5-S1 disc herniation", 0),
+        ("A型", "O型", 0),
+        ("T2N0M0", "T3N1M0", 0),
+        ("vitamin D", "vitamin D3", 0.75),
+        ("factor VIII", "factor VIII", 1),
+    ],
+)
+def test_another_code_is_another_thing(reference: str, response: str, weight: float) -> None:
+    assert measure_wording_similarity(reference, response).weight == weight
 
 
 def test_a_replaced_word_reduces_the_weight() -> None:

@@ -103,6 +103,20 @@ def test_words_are_those_of_the_subject(a, b):
     assert parse_phrase(a).words == parse_phrase(b).words != frozenset()
 
 
+@pytest.mark.parametrize(
+    ("named", "other"),
+    [
+        ("vitamin A deficiency", "a vitamin deficiency"),
+        ("influenza A", "influenza"),
+        ("维生素A", "维生素"),
+        ("A positive", "a positive test"),
+    ],
+)
+def test_the_letter_a_is_no_article(named, other):
+    assert "lettera" in parse_phrase(named).words - parse_phrase(other).words
+    assert parse_phrase(named).subject != parse_phrase(other).subject
+
+
 def test_tokens_depend_on_the_order_of_chinese_characters():
     ours, theirs = parse_phrase("蜂蜜"), parse_phrase("蜜蜂")
     assert ours.words == theirs.words

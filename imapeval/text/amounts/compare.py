@@ -200,7 +200,8 @@ def _group_by_dimension(items: Iterable[Amount]) -> dict[str, list[Amount]]:
 def _combine_dose_and_frequency(items: tuple[Amount, ...], others: tuple[Amount, ...]) -> tuple[Amount, ...]:
     """Convert "10 mg three times daily" to mass per day if the other phrase gives mass per day ("30 mg a day")."""
     ours, theirs = _group_by_dimension(items), _group_by_dimension(others)
-    often = ours.get("frequency", [])
+    # "Within 24 hours" is a day's dose, too.
+    often = ours.get("frequency") or [_make_daily(item) for item in ours.get("duration", []) if _is_day_in_hours(item)]
     for dimension in theirs.keys() - ours.keys():
         doses = ours.get(dimension.removesuffix(_PER_DAY), []) if dimension.endswith(_PER_DAY) else []
         if len(doses) != 1 or len(often) != 1:
@@ -216,8 +217,16 @@ def _combine_dose_and_frequency(items: tuple[Amount, ...], others: tuple[Amount,
             approximate=dose.approximate or times.approximate,
         )
         spent = (dose,) if "frequency" in theirs else (dose, times)
-        return (*(item for item in items if item not in spent), product)
+        return (*(item for item in items if item not in spent and not _is_day_in_hours(item)), product)
     return items
+
+
+def _is_day_in_hours(item: Amount) -> bool:
+    return item.dimension == "duration" and item.high == 1 and item.unit == "hour"
+
+
+def _make_daily(day: Amount) -> Amount:
+    return replace(day, dimension="frequency", low=1.0, high=1.0, unit="day", exclusive=False)
 
 
 def _read_duration_as_age(items: tuple[Amount, ...], others: tuple[Amount, ...]) -> tuple[Amount, ...]:
@@ -235,7 +244,7 @@ def _read_duration_as_age(items: tuple[Amount, ...], others: tuple[Amount, ...])
 
 def _measure_number(items: tuple[Amount, ...], others: tuple[Amount, ...]) -> tuple[Amount, ...]:
     """Give a number that stands alone the unit of the other phrase's only amount: "2.6" and "1.4 mmol/L"."""
-    if [item.dimension for item in items] != [_NUMBER] or len(others) != 1 or others[0].dimension == "temperature":
+    if [item.dimension for item in items] != [_NUMBER] or len(others) != 1 or others[0].dimension in (_NUMBER, "temperature"):
         return items
     (number,), (other,) = items, others
     bound, written = other.high if other.low is None else other.low, _FIRST_NUMBER.search(other.text)

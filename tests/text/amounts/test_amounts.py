@@ -20,6 +20,18 @@ HOUR = 1 / 24
 MINUTE = HOUR / 60
 
 SAME = [
+    # Units that are left out
+    ("heart rate around 130", "heart rate around 130 bpm"),
+    ("eGFR 85", "eGFR 85 mL/min"),
+    ("LVEF 0.35", "LVEF 35%"),
+    ("HbA1c below 7", "HbA1c below 7%"),
+    ("2.0-3.0", "INR维持在2到3之间"),
+    ("低于2.6即可", "<2.6 mmol/L"),
+    ("2.5 ± 0.5", "2.0-3.0"),
+    ("32+0 weeks", "exactly 32 weeks"),
+    ("potassium 5.8 mEq/L", "potassium 5.8 mmol/L"),
+    ("5 mg OD", "5 mg once daily"),
+    ("24h尿量<400 ml", "每日尿量少于400毫升"),
     ("2 tablets of 250 mg", "2 tablets of 0.25 g"),
     ("pulse 64 per minute", "pulse 64 bpm"),
     ("七成", "70%"),
@@ -225,6 +237,11 @@ OVERLAPPING = [
     ("50 mg (100 mg)", "50 mg"),
 ]
 DIFFERENT = [
+    ("2.0-3.0", "3.5-4.5"),
+    ("<1.4 mmol/L", "低于2.6即可"),
+    ("<360 μmol/L", "降到480以下即达标"),
+    ("孕32+4周", "孕26周"),
+    ("48 bpm", "heart rate around 130"),
     ("paracetamol 1 g 6-hourly", "paracetamol 1 g 8-hourly"),
     ("store at -20 °C", "store at 20 °C"),
     ("2 tablets of 250 mg", "250 mg"),
@@ -371,7 +388,7 @@ def test_relations(a: str, b: str, relation: AmountRelation | None) -> None:
         ("2 inches", [("length", 5.08, 5.08)]),  # 2.54 cm by definition
         ("20 Gy", [("radiation dose", 20, 20)]),
         ("2000 calories", [("energy", 2000, 2000)]),  # those of food
-        ("10 mEq", [("equivalents", 10, 10)]),
+        ("10 mEq", [("substance", 10, 10)]),
         ("3倍", [("ratio", 3, 3)]),
         ("3 times higher", [("ratio", 3, 3)]),
         ("3 doses", [("count", 3, 3)]),
@@ -435,6 +452,10 @@ def test_relations(a: str, b: str, relation: AmountRelation | None) -> None:
         ("4℃，-20℃", [("temperature", 4, 4), ("temperature", -20, -20)]),
         ("- 20 °C", [("temperature", 20, 20)]),
         ("体温-38.5℃", [("temperature", 38.5, 38.5)]),
+        ("HbA1c below 53", [("value of hba1c", None, 53)]),
+        ("aim for 7", [("number", 7, 7)]),
+        ("calcium 4 mEq/L", [("equivalents per volume", 0.004, 0.004)]),
+        ("drops OD", []),
     ],
 )
 def test_readings(text: str, expected: list[tuple[str, float | None, float | None]]) -> None:
