@@ -190,6 +190,22 @@ def compare_amounts(a: Amounts, b: Amounts) -> AmountRelation | None:
     return AmountRelation.SAME if not nested else nested.pop() if len(nested) == 1 else AmountRelation.OVERLAPPING
 
 
+def are_complementary(a: Amounts, b: Amounts) -> bool:
+    """Return whether two phrases name one limit from both sides: "within a week" and "after at least seven days".
+
+    >>> are_complementary(find_amounts("within a week"), find_amounts("at least 7 days"))
+    True
+    """
+    if [item.dimension for item in a.items] != [item.dimension for item in b.items] or len(a.items) != 1:
+        return False
+    (one,), (other,) = a.items, b.items
+    if one.low is not None:
+        one, other = other, one
+    begins = other.high is None or other.text.lower().startswith("from ")
+    limits = one.low is None and begins
+    return limits and one.high is not None and other.low is not None and _ends_agree(one.high, other.low, one, other)
+
+
 def _group_by_dimension(items: Iterable[Amount]) -> dict[str, list[Amount]]:
     groups: dict[str, list[Amount]] = {}
     for item in items:

@@ -92,7 +92,7 @@ upper excluded: must be under|must be below|must be less than|应低于|应小�
 lower excluded: over|above|more than|greater than|higher than|larger than|older than|longer than|heavier than
 lower excluded: must be over|must be above|must be more than|must exceed|should exceed|应高于|应大于|应超过|应多于
 lower excluded: exceeding|exceeds|exceed|>|超过|多于|大于|高于|超出|逾
-lower: at least|no less than|not less than|no fewer than|not under|not below|minimum|minimum of|≥|>=
+lower: at least|no earlier than|not earlier than|no sooner than|not sooner than|no less than|not less than|no fewer than|not under|not below|minimum|minimum of|≥|>=
 lower: should not be less than|must not be less than|should not be under|should not be below|must not be under|must not be below|should not be shorter than|must not be shorter than|not be fewer than
 lower: 至少|最少|不少于|不得少于|不能少于|不应少于|不宜少于|不要少于|不可少于|不应低于|不得低于|不能低于|不宜低于|不低于|不小于|起码|不短于|年满|满
 about: about|around|approximately|approx|approx.|roughly|circa|~|≈|nearly|almost

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from imapeval.text.dimensions.opposites import find_opposites
-from imapeval.text.dimensions.table import TIME_OF_DAY
+from imapeval.text.dimensions.table import RESULT, TIME_OF_DAY
 from imapeval.text.phrases import parse_phrase
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ def split_parts(phrase: Phrase) -> list[Phrase]:
     """Return the parts of a list; none if a denial in the first one governs all: "no fever, cough or pain"."""
     parts = [parse_phrase(part) for text in _PART.split(phrase.text) if (part := text.strip())]
     named = all(part.subject == part.whole and not part.stance.denies for part in parts[1:])
-    shared = parts and parts[0].stance.denies and named and not _CONTRAST.search(phrase.text)
+    results = any(RESULT in find_opposites(part.text).sides for part in parts)
+    shared = parts and parts[0].stance.denies and named and not (results or _CONTRAST.search(phrase.text))
     return [] if shared else parts
 
 
@@ -57,6 +58,6 @@ def index_parts(parts: Sequence[Phrase]) -> dict[tuple[frozenset[str], frozenset
     by_subject: dict[tuple[frozenset[str], frozenset[int]], Phrase] = {}
     for part in parts:
         opposites = find_opposites(part.amounts.rest)
-        words = frozenset(word for word in parse_phrase(opposites.rest).words if not word.isdigit())
+        words = frozenset(word for word in parse_phrase(opposites.remainder).words if not word.isdigit())
         by_subject[words, opposites.sides.get(TIME_OF_DAY, frozenset())] = part
     return by_subject if len(by_subject) == len(parts) else {}

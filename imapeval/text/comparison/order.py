@@ -79,7 +79,8 @@ def compare_order(a: Phrase, b: Phrase) -> Order | None:
     if joints[0] == joints[1]:
         # "L4-L5 disc herniation" and "herniated disc L4-L5" are one thing: another form of a word is another sentence.
         reworded = _DIRECTED.isdisjoint(joints[0]) and _list_forms(a.text) != _list_forms(b.text)
-        return _compare_roles(a, b) if reworded else Order.EXCHANGED
+        # "More common in men than in women" is "less common in women than in men".
+        return _compare_roles(a, b) if reworded or find_antonyms(a.words, b.words) else Order.EXCHANGED
     return _compare_roles(a, b) or Order.SAME
 
 

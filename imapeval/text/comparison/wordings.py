@@ -12,7 +12,7 @@ from enum import Enum
 from math import inf
 from typing import TYPE_CHECKING
 
-from imapeval.text.amounts.compare import AmountRelation, compare_amounts
+from imapeval.text.amounts.compare import AmountRelation, are_complementary, compare_amounts
 from imapeval.text.comparison.differences import (
     are_change_and_state,
     concern_other_cases,
@@ -221,6 +221,9 @@ def _compare_opposite_stances(a: Phrase, b: Phrase) -> WordingVerdict | None:
         # "Do not limit salt" denies "limit salt", but "avoid salt" does not.
         agree = compare_amounts(a.amounts, b.amounts) in (None, AmountRelation.SAME)
         return WordingVerdict.OPPOSITE if agree and a.words == b.words != frozenset() else None
+    if are_complementary(a.amounts, b.amounts):
+        # "Not within a week" and "after at least a week".
+        return WordingVerdict.SAME if measure_overlap(a.words, b.words) >= SAME_SUBJECT else None
     ours, theirs = (find_opposites(phrase.stance.subject) for phrase in (a, b))
     if are_opposed(ours, theirs) or differ_by_antonym(a.words, b.words):
         # "Not harmful" is "safe", but "not on the left" is not "on the right".

@@ -39,8 +39,8 @@ _DENIES_VERB = r"(?!建议|推荐|主张|提倡|允许|存在|适[合用宜]|[�
 
 # Phrases that contain a negator but deny nothing, or that express amounts or certainty. Matched first.
 _HARMLESS = RarePattern(
-    r"\bnot (?:only|just|merely|simply|to mention|least)\b|\bno (?:doubt|later than|more than|less than|fewer than|matter)\b"
-    r"|\bnot (?:more|less|later|fewer|longer) than\b|\bwithout (?:delay|fail|doubt|hesitation|question)\b|\b(?:before|after) stopping\b"
+    r"\bnot (?:only|just|merely|simply|to mention|least)\b|\bno (?:doubt|later than|earlier than|sooner than|more than|less than|fewer than|matter)\b"
+    r"|\bnot (?:more|less|later|earlier|sooner|fewer|longer) than\b|\bwithout (?:delay|fail|doubt|hesitation|question)\b|\b(?:before|after) stopping\b"
     # What is done so that something is avoided, or avoids it by itself.
     r"|(?<=\w )(?:in order|so as) to avoid\b|\b(?:designed|intended|meant|used) to avoid\b|\b(?:that|which|who) (?:(?:can|may|will) )?avoids?\b"
     r"|\b(?:ways?|methods?|keys?) (?:to avoid|of avoiding)\b(?=[\w\s'’-]{1,40} (?:is|are)\b)"
