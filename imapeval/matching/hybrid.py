@@ -108,7 +108,7 @@ class HybridMatcher:
             similarity="centred-cosine+token-dice,by-stance",
             **({} if self.facts is None else {"agreement": self.facts.identity}),
             **others,
-            v="28",
+            v="29",
         )
 
     async def match(

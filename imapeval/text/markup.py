@@ -260,7 +260,7 @@ def _find_corrections(text: str) -> Iterator[tuple[int, int, str]]:
         yield found.start("marker"), found.end(), ""
 
 
-_LONE_RESULTS = {"(-)": "negative", "（-）": "negative", "(+)": "positive", "（+）": "positive"}
+_LONE_RESULT = re.compile(r"\s{0,9}[(（]\s?(?:(?P<positive>[+＋])|[-－–−])\s?[)）]\s{0,9}")
 
 
 def spell_signs(text: str) -> str:
@@ -269,8 +269,8 @@ def spell_signs(text: str) -> str:
     >>> spell_signs("TSH ↑, ↓ T4"), spell_signs("血钙↑"), spell_signs("压痛（-）"), spell_signs("fever -, rash +")
     ('TSH high, low T4', '血钙升高', '压痛阴性', 'fever negative, rash positive')
     """
-    if result := _LONE_RESULTS.get(text.strip()):
-        return result
+    if result := _LONE_RESULT.fullmatch(text):
+        return "positive" if result["positive"] else "negative"
     for find in (_find_arrows, _find_results):
         text = EditedText(text, find(text)).text
     return text

@@ -296,6 +296,8 @@ _BRITISH = re.compile("ae|oo?e")
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """Return the common stem of the forms of a word: "chang" of change and changing. For comparison only."""
+    if any(map(str.isdigit, word)):
+        return word  # A code, such as V600E.
     word = _BRITISH.sub("e", word)
     ending = _ENDING.search(word)
     if ending and ending.start() < 3:

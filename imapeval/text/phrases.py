@@ -94,10 +94,11 @@ _AGE = re.compile(r"\bage[ds]?\b|年龄", re.IGNORECASE)
 _AS_NEEDED = re.compile(
     r"(?:if|when|where) (?:it is |it's )?(?:needed|necessary|required)|(?:如有)?(?:必要|需要)(?:时|的话)", re.IGNORECASE
 )
-
 _LATIN_WORDS = re.compile(r"[a-z0-9]+")
 # A name, not the article: "vitamin A", 维生素A, "A positive".
-_LETTER_A = re.compile(rf"(?<=[a-z\d] )A(?![\w'’])|(?<=[{HAN}])A(?![A-Za-z\d])|^A(?=[{HAN}]| (?:positive|negative|Rh))")
+_LETTER_A = re.compile(
+    rf"(?<=[a-z\d] )A(?![\w'’]| [A-Z][a-z])|(?<=\w )A(?=\W*$)|(?<=[{HAN}])A(?![A-Za-z\d])|^A(?=[{HAN}]| Rh| (?:posi|nega)tive$)"
+)
 _LAST_LETTER_A = re.compile(rf"(?:{_LETTER_A.pattern})\W*$")
 _CHINESE_RUNS = re.compile(f"[{HAN}]+")
 _PUNCTUATION = re.compile(r"[,，、;；。:：!！?？()（）]")

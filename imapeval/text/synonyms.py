@@ -43,9 +43,7 @@ normal: within normal limits|within the normal limits|within normal range|within
 inhale: breathe in
 exhale: breathe out
 nil by mouth: npo|n.p.o.|nbm|nothing by mouth|nothing to eat or drink|do not eat or drink|don't eat or drink|no food or drink
-harmless: nothing to worry about|nothing to be worried about|nothing to be concerned about|no cause for concern|no cause for worry|no cause for alarm
-harmless: no reason for concern|no reason for worry|no reason for alarm|no reason to worry|no need to worry
-stop gradually: taper off|tapering off|wean off|weaning off|phase out|phasing out
+harmless: nothing to worry about|nothing to be worried about|nothing to be concerned about|no cause for concern|no cause for alarm
 lifelong: for life|life-long|for the rest of your life|for the rest of his life|for the rest of her life|for the rest of their lives
 lifelong: for the rest of life|indefinitely|throughout life|all your life|forever
 left: left-sided|left sided|left side
@@ -261,7 +259,18 @@ _NO_FINDING = re.compile(r"(?<![有没])(?:未见|未发现|没有|无)(?:明显
 
 
 # The second vertebra of L4-5 or L4/5, which is also written L4-L5.
-_SEGMENT = re.compile(r"(?<![A-Za-z\d])([CTLS])(\d{1,2})\s?[-–/]\s?(?=\d{1,2}(?![\d./%]))")
+_SEGMENT = re.compile(r"(?<![A-Za-z\d])([CTLS])(\d{1,2})[-–/](\d{1,2})(?![\d./%]|\s?(?:[a-zμ]{1,6}/|[mn]g\b))")
+_MAX_SEGMENTS = 5
+# What is taken is stopped gradually, but symptoms only taper off.
+_TAPER = re.compile(
+    r"\b(?:taper(?:ing)?|wean(?:ing)?|phas(?:e|ing)) (?:off|out)(?= (?!after|by|during|gradually|in|on|over|slowly|with)\w)",
+    re.IGNORECASE,
+)
+
+
+def _name_segment(found: re.Match[str]) -> str:
+    letter, first, last = found.groups()
+    return f"{letter}{first}-{letter}{last}" if 0 < int(last) - int(first) <= _MAX_SEGMENTS else found[0]
 
 
 def unify_synonyms(text: str) -> str:
@@ -274,5 +283,5 @@ def unify_synonyms(text: str) -> str:
     """
     # Ignoring case, i is equal to ı and İ, and s to ſ: such a word is found but is not in the table.
     unified = _PATTERN.sub(lambda found: _KEPT.get(found[0].lower(), found[0]), " ".join(spell_signs(text).split()))
-    unified = _SEGMENT.sub(r"\1\2-\1", unified)
+    unified = _TAPER.sub("stop gradually", _SEGMENT.sub(_name_segment, unified))
     return _DEMAND.sub(lambda found: f"必须{found['done'] or ''}", _NO_FINDING.sub("正常", unified))

@@ -33,6 +33,12 @@ SAME = [
     ("L4-5 disc herniation", "herniated disc L4-L5"),
     ("L4/5椎间盘突出", "L4-L5椎间盘突出"),
     ("nothing to worry about", "there is no cause for concern"),
+    ("(−)", "阴性"),
+    ("free T4 - 12 pmol/L", "free T4 12 pmol/L"),
+    ("more common in men than in women", "less common in women than in men"),
+    ("do not fly within a week of surgery", "fly at least 7 days after surgery"),
+    ("never give ibuprofen under 3 months", "ibuprofen from 3 months"),
+    ("IgM positive, IgG negative", "IgG negative, IgM positive"),
     ("stop the benzodiazepine gradually", "taper off the benzodiazepine"),
     ("ibuprofen 0.5 g", "ibuprofen 500 mg"),
     ("CT 检查", "CT检查"),
@@ -136,6 +142,10 @@ NARROWER = [
 ]
 OPPOSITE = [
     ("(-)", "阳性"),
+    ("IgM positive, IgG negative", "IgM negative, IgG positive"),
+    ("no need to worry", "you should worry"),
+    ("contagious for up to 5 days", "not contagious for at least 5 days"),
+    ("take it for at least 7 days", "do not take it for up to 7 days"),
     ("停用前列腺素", "使用前列腺素"),
     ("伤口不愈合", "伤口愈合"),
     ("gallstones without symptoms need no operation", "gallstones without symptoms need an urgent operation"),
@@ -168,6 +178,7 @@ OPPOSITE = [
     ("禁欲", "同房"),
 ]
 OTHER_AMOUNT = [
+    ("T4 – 12 pmol/L", "T4 – 25 pmol/L"),
     ("<130/80 mmHg", "控制在150/90以下就行"),
     ("HbA1c > 7%", "HbA1c < 7%"),
     ("血糖>10mmol/L", "血糖<10mmol/L"),
@@ -255,6 +266,8 @@ OTHER_SIDE = [
     ("内服", "外用"),
 ]
 OTHER_ORDER = [
+    ("T4 is converted to T3", "T3 converts to T4"),
+    ("obesity increases risk of diabetes", "diabetes increased risk of obesity"),
     ("take it in the morning rather than at night", "take it at night rather than in the morning"),
     ("中风的主要原因是高血压", "高血压的主要原因是中风"),
     ("女性比男性多见", "男性比女性多见"),
@@ -306,6 +319,15 @@ OTHER_CASE = [
     ("阴道镜（HPV阳性时）", "阴道镜（HPV阴性时）"),
 ]
 OPEN = [
+    ("1000", "1,000 mg"),
+    ("<70", "<1.8 mmol/L"),
+    ("3", "every 8 hours"),
+    ("tranexamic acid 1 g within 24 hours", "tranexamic acid 1 g per day"),
+    ("≥140/90 mmHg", "目标<130/80 mmHg"),
+    ("> 7.0 mmol/L", "target < 6.1 mmol/L"),
+    ("instil 1 ml OD", "instil 1 ml daily"),
+    ("phosphate 30 mEq", "phosphate 30 mmol"),
+    ("no benefit within 2 weeks", "benefit after at least 2 weeks"),
     ("not dangerous to fly with asthma", "safe to fly with asthma"),
     ("having high blood pressure is dangerous", "high blood pressure is dangerous"),
     ("smoking during pregnancy is dangerous", "smoking in pregnancy is harmful"),
@@ -433,8 +455,13 @@ def test_affirmation_and_denial_have_no_similarity() -> None:
         ("L4-L5 disc herniation", "L5-S1 disc herniation", 0),
         ("A型", "O型", 0),
         ("T2N0M0", "T3N1M0", 0),
+        ("factor VIII deficiency", "factor IX deficiency", 0),
+        ("GABA A", "GABA B", 0),
+        # Possibly other names of one thing.
         ("vitamin D", "vitamin D3", 0.75),
-        ("factor VIII", "factor VIII", 1),
+        ("HER2 positive", "ERBB2 positive", 0.75),
+        ("MTHFR C677T", "MTHFR 677CT", 0.75),
+        ("vitamin B9", "vitamin M", 0.75),
     ],
 )
 def test_another_code_is_another_thing(reference: str, response: str, weight: float) -> None:

@@ -109,10 +109,11 @@ def test_words_are_those_of_the_subject(a, b):
         ("vitamin A deficiency", "a vitamin deficiency"),
         ("influenza A", "influenza"),
         ("维生素A", "维生素"),
-        ("A positive", "a positive test"),
+        ("A positive", "A positive family history"),
+        ("GABA A", "See A Doctor"),
     ],
 )
-def test_the_letter_a_is_no_article(named, other):
+def test_the_letter_a_is_not_an_article(named, other):
     assert "lettera" in parse_phrase(named).words - parse_phrase(other).words
     assert parse_phrase(named).subject != parse_phrase(other).subject
 

@@ -28,9 +28,16 @@ _NUMBER = "number"
 _YEAR = 365.25
 _CONCENTRATION = "substance per volume"
 _EQUIVALENTS = "equivalents"
-_DIVALENT = re.compile(r"\b(?:calcium|magnesium|ca|mg)\b(?!\s*/)|钙|镁", re.IGNORECASE)
-"""Ions of which an equivalent is half a mole; of the others that are given in equivalents, it is a whole one."""
-_FIRST_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_MONOVALENT = re.compile(
+    r"\b(?:potassium|sodium|chloride|bicarbonate|lithium|K|Na|KCl|NaCl|Cl|HCO3)(?![A-Za-z])|[钾钠氯锂]|碳酸氢"
+)
+"""Ions of which an equivalent is a mole."""
+_FIRST_NUMBER = re.compile(r"[0-9][0-9,]*(?:\.[0-9]+)?")
+_SCALED = re.compile(r"value of .*|share|.* per volume")
+"""Dimensions of the measures whose unit is often left out."""
+_MAX_RATIO = 3.0
+"""Largest ratio of two values of one measure; beyond, a number without a unit is in another one, such as mg/dL."""
+_WITHIN = re.compile(r"\b(?:within|under|below|before|less than)\b|<|[内下]$|不到|未满|[低小]于")
 _APPROXIMATE_TOLERANCE = 0.1
 _DEGREE_TOLERANCE, _APPROXIMATE_DEGREE_TOLERANCE = 0.1, 0.5
 """Largest difference of equal temperatures in °C (102 °F is written as 38.9 °C), and if one of them is approximate."""
@@ -106,7 +113,7 @@ def find_amounts(text: str) -> Amounts:
         start, end = original(found.start, found.end)
         low, high = _round_off(found.low), _round_off(found.high)
         dimension = found.dimension
-        if dimension.startswith(_EQUIVALENTS) and not _DIVALENT.search(text):
+        if dimension.startswith(_EQUIVALENTS) and _MONOVALENT.search(text):
             dimension = dimension.replace(_EQUIVALENTS, "substance", 1)
         item = Amount(dimension, low, high, text[start:end], (start, end), found.name, found.strict, found.about)
         items.append(_read_beginning(item) if item.dimension == "age" else item)
@@ -190,20 +197,22 @@ def compare_amounts(a: Amounts, b: Amounts) -> AmountRelation | None:
     return AmountRelation.SAME if not nested else nested.pop() if len(nested) == 1 else AmountRelation.OVERLAPPING
 
 
-def are_complementary(a: Amounts, b: Amounts) -> bool:
-    """Return whether two phrases name one limit from both sides: "within a week" and "after at least seven days".
+def begins_where_ends(denied: Amounts, affirmed: Amounts) -> bool:
+    """Return whether what is affirmed begins where what is denied ends: not "within a week", but "after 7 days or more".
 
-    >>> are_complementary(find_amounts("within a week"), find_amounts("at least 7 days"))
+    >>> begins_where_ends(find_amounts("within a week"), find_amounts("at least 7 days"))
     True
+    >>> begins_where_ends(find_amounts("for up to 7 days"), find_amounts("at least 7 days"))
+    False
     """
-    if [item.dimension for item in a.items] != [item.dimension for item in b.items] or len(a.items) != 1:
+    if len(denied.items) != 1 or len(affirmed.items) != 1:
         return False
-    (one,), (other,) = a.items, b.items
-    if one.low is not None:
-        one, other = other, one
-    begins = other.high is None or other.text.lower().startswith("from ")
-    limits = one.low is None and begins
-    return limits and one.high is not None and other.low is not None and _ends_agree(one.high, other.low, one, other)
+    (end,), (start,) = denied.items, affirmed.items
+    if end.dimension != start.dimension or end.low is not None or not _WITHIN.search(end.text.lower()):
+        return False
+    if start.low is None or end.high is None or (start.high is not None and not start.text.lower().startswith("from ")):
+        return False
+    return _ends_agree(end.high, start.low, end, start)
 
 
 def _group_by_dimension(items: Iterable[Amount]) -> dict[str, list[Amount]]:
@@ -214,10 +223,14 @@ def _group_by_dimension(items: Iterable[Amount]) -> dict[str, list[Amount]]:
 
 
 def _combine_dose_and_frequency(items: tuple[Amount, ...], others: tuple[Amount, ...]) -> tuple[Amount, ...]:
-    """Convert "10 mg three times daily" to mass per day if the other phrase gives mass per day ("30 mg a day")."""
+    """Convert "10 mg three times daily" to mass per day if the other phrase gives mass per day ("30 mg a day").
+
+    A volume beside "24 hours" is one of a day: 24小时尿量400毫升.
+    """
     ours, theirs = _group_by_dimension(items), _group_by_dimension(others)
-    # "Within 24 hours" is a day's dose, too.
-    often = ours.get("frequency") or [_make_daily(item) for item in ours.get("duration", []) if _is_day_in_hours(item)]
+    often = ours.get("frequency", [])
+    if not often and "volume" in ours:
+        often = [_make_daily(item) for item in ours.get("duration", []) if _is_day_in_hours(item)]
     for dimension in theirs.keys() - ours.keys():
         doses = ours.get(dimension.removesuffix(_PER_DAY), []) if dimension.endswith(_PER_DAY) else []
         if len(doses) != 1 or len(often) != 1:
@@ -238,7 +251,7 @@ def _combine_dose_and_frequency(items: tuple[Amount, ...], others: tuple[Amount,
 
 
 def _is_day_in_hours(item: Amount) -> bool:
-    return item.dimension == "duration" and item.high == 1 and item.unit == "hour"
+    return item.dimension == "duration" and item.low == item.high == 1 and item.unit == "hour"
 
 
 def _make_daily(day: Amount) -> Amount:
@@ -260,15 +273,25 @@ def _read_duration_as_age(items: tuple[Amount, ...], others: tuple[Amount, ...])
 
 def _measure_number(items: tuple[Amount, ...], others: tuple[Amount, ...]) -> tuple[Amount, ...]:
     """Give a number that stands alone the unit of the other phrase's only amount: "2.6" and "1.4 mmol/L"."""
-    if [item.dimension for item in items] != [_NUMBER] or len(others) != 1 or others[0].dimension in (_NUMBER, "temperature"):
+    if (
+        [item.dimension for item in items] != [_NUMBER]
+        or len(others) != 1
+        or not _SCALED.fullmatch(others[0].dimension)
+    ):
         return items
     (number,), (other,) = items, others
-    bound, written = other.high if other.low is None else other.low, _FIRST_NUMBER.search(other.text)
-    if not bound or written is None or not float(written[0]):
+    bound, written = _bound(other), _FIRST_NUMBER.search(other.text)
+    own = _bound(number)
+    if not bound or not own or written is None or not (value := float(written[0].replace(",", ""))):
         return items
-    scale = bound / float(written[0])
-    low, high = (end and end * scale for end in (number.low, number.high))
+    if not 1 / _MAX_RATIO <= own / value <= _MAX_RATIO:
+        return items
+    low, high = (end and end * bound / value for end in (number.low, number.high))
     return (replace(number, dimension=other.dimension, low=low, high=high),)
+
+
+def _bound(amount: Amount) -> float | None:
+    return amount.high if amount.low is None else amount.low
 
 
 def _relate(a: list[Amount], b: list[Amount]) -> AmountRelation:

@@ -58,7 +58,7 @@ def _read_readings(text: str, found: re.Match[str], floor: int, before: Sequence
             return _read_each(text, found, floor)
         # "Several times daily"; OD is the right eye, too.
         case "period" if not text.endswith("times ", 0, start) and (
-            text[start:end] != "od" or _follows_dose(start, before)
+            text[start:end] != "od" or _follows_dose(text, start, before)
         ):
             low, high, _, name = _read_period(text, start) or (1.0, 1.0, end, "day")
             return [make_reading(Comparatives(start, end, ((start, end),)), "frequency", low, high, name)]
@@ -87,8 +87,14 @@ def _read_readings(text: str, found: re.Match[str], floor: int, before: Sequence
             return []
 
 
-def _follows_dose(start: int, before: Sequence[AmountReading]) -> bool:
-    return bool(before) and before[-1].end >= start - 1 and before[-1].dimension in vocab.DOSE_DIMENSIONS
+def _follows_dose(text: str, start: int, before: Sequence[AmountReading]) -> bool:
+    dose = before[-1] if before else None
+    return (
+        dose is not None
+        and dose.dimension in vocab.DOSE_DIMENSIONS
+        and vocab.BEHIND_DOSE.fullmatch(text, dose.end, start) is not None
+        and not vocab.FOR_THE_EYE.search(text)
+    )
 
 
 def _read_range_end(text: str, number: Number, end: int, floor: int, start: int) -> Number | None:

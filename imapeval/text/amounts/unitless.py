@@ -19,7 +19,7 @@ _PRESSURE_BEFORE = re.compile(
 )
 # Values that are commonly given without a unit; a number after another word may be part of a name (type 2, CA 125).
 _MEASURE_BEFORE = re.compile(
-    r"(?:(?:(?<![a-z])(?P<latin>counts?|platelets?|level|score|index|rate|pulse|bmi|inr|hba1c|tsh|psa|crp|esr|e?gfr|apgar|gcs|ph|saturation|(?:lv)?ef|fraction"
+    r"(?:(?:(?<![a-z])(?P<latin>counts?|platelets?|level|score|index|rate|pulse|bmi|inr|hba1c|tsh|psa|crp|esr|e?gfr|apgar|gcs|ph|saturation|(?:lv)?ef|ejection fraction"
     r"|glucose|sugar|cholesterol|creatinine|hemoglobin|triglycerides?|bilirubin|ferritin|titer|titre)"
     r"(?: (?:targets?|goals?|range))?(?: (?:of|is|was|to|should be|reache[sd]))?"
     r"|(?P<chinese>血糖|计数|心率|呼吸频率|评分|得分|指数|血红蛋白|血小板|[白红]细胞|胆固醇|尿酸|肌酐|胆红素|转氨酶|甘油三酯|血氧|饱和度|视力|眼压|水平"
@@ -27,9 +27,9 @@ _MEASURE_BEFORE = re.compile(
 )
 # The unit that is left out: a rate per minute, percent, or mL/min.
 _RATE = re.compile(r"(?:(?:heart|respiratory) rate|pulse|心率|呼吸频率)$")
-_SHARES = frozenset(("hba1c", "saturation", "ef", "lvef", "fraction", "血氧", "饱和度", "射血分数"))
+_FRACTIONS = frozenset(("saturation", "ef", "lvef", "ejection fraction", "血氧", "饱和度", "射血分数"))
 _FILTRATION = frozenset(("gfr", "egfr"))
-_MAX_FRACTION = 1.0
+_MIN_FRACTION, _MAX_FRACTION = 0.05, 1.0
 _MAX_HBA1C = 20.0
 """Higher values of HbA1c are not in percent but in mmol/mol."""
 # What may stand beside a number and says no more than that it is reached.
@@ -37,6 +37,7 @@ _ALONE_BEFORE = re.compile(
     r"(?:(?:aim(?:ing)? for|targets?(?: of)?|goals?(?: of)?|keep(?: it)?|maintain) )?"
     r"(?:目标|应)?(?:(?:控制|维持|保持)在|降低?[到至]|升高?[到至]|达[到至]?|在)?\s*"
 )
+_MAX_CHARACTERS_BEFORE = 40
 _ALONE_AFTER = re.compile(r"\s*(?:之间|即可|就行|就可以|就好|为宜|即?达标)?[。.]?\s*")
 _FEVER_BEFORE = re.compile(r"(?:体温|烧到|发热|发烧|(?<![a-z])temperature|fever)(?: of| is|达|在|为|至)? ?$")
 _AGE_BEFORE = re.compile(r"(?<![a-z])(?:aged?|ages)[ :]{1,2}$|年龄[在为是:]?$")
@@ -83,18 +84,25 @@ def read_unitless(text: str, start: int, floor: int, number: Number, second: Num
     people = (margins.bound or second) and vocab.PEOPLE_BEFORE.search(text, max(0, margins.start - 40), margins.start)
     if high <= 120 and (people or (plural and margins.bound) or mentions_age(text, margins)):
         return make_reading(margins, "age", low, high, "year")
-    alone = _ALONE_BEFORE.fullmatch(text, 0, margins.start) and _ALONE_AFTER.fullmatch(text, margins.end)
+    alone = (
+        margins.start < _MAX_CHARACTERS_BEFORE
+        and _ALONE_BEFORE.fullmatch(text, 0, margins.start)
+        and _ALONE_AFTER.fullmatch(text, margins.end)
+    )
     return make_reading(margins, "number", low, high) if alone else None
 
 
 def _read_measured(margins: Comparatives, measure: re.Match[str], low: float, high: float) -> AmountReading:
     name = (measure["latin"] or measure["chinese"]).rstrip("s")
-    if _RATE.search(measure.string, 0, measure.end("latin" if measure["latin"] else "chinese")):
+    end = measure.end("latin" if measure["latin"] else "chinese")
+    if _RATE.search(measure.string, max(0, end - 20), end):
         return make_reading(margins, "rate", low, high)
     if name in _FILTRATION:
         per_day = conversion_factor("day", "minute")
         return make_reading(margins, "volume per duration", low * per_day, high * per_day, "milliliter")
-    if name in _SHARES and not (name == "hba1c" and high > _MAX_HBA1C):
-        scale = 100.0 if high <= _MAX_FRACTION else 1.0
+    if name in _FRACTIONS:
+        scale = 100.0 if low >= _MIN_FRACTION and high <= _MAX_FRACTION else 1.0
         return make_reading(margins, "share", low * scale, high * scale)
+    if name == "hba1c" and high <= _MAX_HBA1C:
+        return make_reading(margins, "share", low, high)
     return make_reading(margins, f"value of {name}", low, high)

@@ -74,7 +74,9 @@ _FREQUENCIES = """
 INTERVAL_ORDINALS = {"other": 2.0, "second": 2.0, "alternate": 2.0, "third": 3.0, "3rd": 3.0, "fourth": 4.0, "4th": 4.0}
 # Dimensions in which "a" means one: not "a unit of blood", "a drop in pressure", "a mole".
 ARTICLE_DIMENSIONS = frozenset({"duration", "mass", "volume", "tablets", "cups", "sachets", "puffs"})
-DOSE_DIMENSIONS = frozenset({"mass", "volume", "tablets", "sachets", "puffs", "international units"})
+DOSE_DIMENSIONS = frozenset({"mass", "tablets", "sachets", "puffs", "international units"})
+BEHIND_DOSE = re.compile(r"[ (]{0,2}(?:(?:po|oral|orally|tablets?|tabs?|capsules?|caps?)[ )]{1,2}){0,2}")
+FOR_THE_EYE = re.compile(r"(?<![a-z])(?:eyes?|drops?|instil|ophthalmic)")
 # Dimensions of rates per day or kilogram: "2 tablets a day", 每公斤10毫克. 每天 before a temperature says when it is
 # measured.
 RATE_DIMENSIONS = ARTICLE_DIMENSIONS.union(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from enum import Enum, auto
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from imapeval.text.comparison.differences import find_antonyms
@@ -47,6 +48,7 @@ _SYMMETRIC = frozenset(
     )
 )
 _DIRECTED = frozenset((*map(stem, ("then", "before", "after", "than", "rather", "instead", "not")), "再", "比"))
+_COMPARING = frozenset((stem("than"), "比"))
 _LIGHT = (frozenset(map(stem, FUNCTION_WORDS - _PREPOSITIONS)) | FUNCTION_CHARACTERS) - _SYMMETRIC
 _NEGATORS = frozenset(("no", "not", "non", *"不非未无没"))
 _MOST_WORDS = 60
@@ -73,15 +75,17 @@ def compare_order(a: Phrase, b: Phrase) -> Order | None:
     """
     if measure_overlap(a.words, b.words) < SAME_SUBJECT:
         return _compare_roles(a, b)
-    joints = _find_exchange(_list_words(a.text), _list_words(b.text))
-    if joints is None:
+    found = _find_exchange(_list_words(a.text), _list_words(b.text))
+    if found is None:
         return _compare_roles(a, b)
-    if joints[0] == joints[1]:
-        # "L4-L5 disc herniation" and "herniated disc L4-L5" are one thing: another form of a word is another sentence.
-        reworded = _DIRECTED.isdisjoint(joints[0]) and _list_forms(a.text) != _list_forms(b.text)
-        # "More common in men than in women" is "less common in women than in men".
-        return _compare_roles(a, b) if reworded or find_antonyms(a.words, b.words) else Order.EXCHANGED
-    return _compare_roles(a, b) or Order.SAME
+    joint, other, named = found
+    if joint != other:
+        return _compare_roles(a, b) or Order.SAME
+    # "L4-L5 disc herniation" and "herniated disc L4-L5" are one thing: what changes places keeps its form.
+    reworded = _list_forms(a.text, named) != _list_forms(b.text, named)
+    # "More common in men than in women" is "less common in women than in men".
+    turned = not _COMPARING.isdisjoint(joint) and find_antonyms(a.words, b.words)
+    return _compare_roles(a, b) if reworded or turned else Order.EXCHANGED
 
 
 def have_same_roles(a: Phrase, b: Phrase) -> bool:
@@ -136,12 +140,15 @@ def _list_words(text: str) -> tuple[str, ...]:
     return tuple(word for word in map(stem, _WORD.findall(norm)) if word not in _LIGHT)
 
 
-def _list_forms(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(normalise(text))) - FUNCTION_WORDS
+def _list_forms(text: str, stems: frozenset[str]) -> frozenset[str]:
+    """Return the words of a text with these stems."""
+    return frozenset(word for word in _WORD.findall(normalise(text)) if stem(word) in stems)
 
 
-def _find_exchange(ours: Sequence[str], theirs: Sequence[str]) -> tuple[Sequence[str], Sequence[str]] | None:
-    """Return what joins two things that change places, in each of two sequences: "X joint Y" and "Y joint X".
+def _find_exchange(
+    ours: Sequence[str], theirs: Sequence[str]
+) -> tuple[Sequence[str], Sequence[str], frozenset[str]] | None:
+    """Return what joins two things that change places, in each of two sequences, and these: "X joint Y", "Y joint X".
 
     The joints are the same or differ in one antonym. None if there are no such things, or if they are merely listed.
     """
@@ -166,7 +173,7 @@ def _find_exchange(ours: Sequence[str], theirs: Sequence[str]) -> tuple[Sequence
     if not joint:
         # "Smokers have ten times the risk of non-smokers", and the reverse: of one thing named twice, the other is denied.
         moved = any(_NEGATORS.issuperset(one) and other[:1] == after[:1] for one, other in (named, named[::-1]))
-        return ((), ()) if moved else None
+        return ((), (), frozenset()) if moved else None
     directed = _DIRECTED.intersection(joint)
     if any(map(_PREPOSITIONS.issuperset, named)) or (not directed and any(one[0] in _CIRCUMSTANCES for one in named)):
         return None
@@ -178,7 +185,7 @@ def _find_exchange(ours: Sequence[str], theirs: Sequence[str]) -> tuple[Sequence
     changed = [pair for pair in zip(joint, other, strict=True) if pair[0] != pair[1]]
     if len(changed) > 1 or any(two not in list_antonyms(one) and one not in list_antonyms(two) for one, two in changed):
         return None
-    return joint, other
+    return joint, other, frozenset(chain.from_iterable(named))
 
 
 def _strip(words: Sequence[str], kept: set[str]) -> Sequence[str]:

@@ -54,24 +54,36 @@ def measure_wording_similarity(reference: str, response: str) -> WordingSimilari
     return WordingSimilarity(overlap, 1 - frame / 2 if replaced else 1.0)
 
 
-_CODE = re.compile(r"[a-z]|lettera|(?=\d*[a-z])(?=[a-z]*\d)[a-z\d]+", re.ASCII)
-"""A letter, or letters with digits, in a name: a vertebra, a blood group, a gene, a stage (T2N0M0)."""
+_CODE = re.compile(r"[a-z]|lettera|[ivx]{2,5}|(?!\d+s$)(?=\d*[a-z])(?=[a-z]*\d)[a-z\d]+", re.ASCII)
+"""A letter, a Roman numeral, or letters with digits: a vertebra, a blood group, a factor, a gene, a stage (T2N0M0)."""
+_VERTEBRA = re.compile(r"[ctls]\d{1,2}")
+_DIGITS = re.compile(r"\d+")
 
 
 def differ_by_code(a: Phrase, b: Phrase) -> bool:
-    """Return whether two phrases name different things by letters and digits, and otherwise say the same.
+    """Return whether two phrases name different things by codes of one kind, and otherwise say the same.
 
     >>> [differ_by_code(parse_phrase("L4-L5 disc herniation"), parse_phrase(text))
-    ...  for text in ("L5-S1 disc herniation", "disc herniation")]
-    [True, False]
+    ...  for text in ("L5-S1 disc herniation", "disc herniation", "HER2 disc herniation")]
+    [True, False, False]
     """
     ours, theirs = a.words - b.words, b.words - a.words
-    codes = all(
-        any(map(_CODE.fullmatch, words)) and all(word.isdecimal() or _CODE.fullmatch(word) for word in words)
-        for words in (ours, theirs)
+    if not (ours and theirs and all(map(_CODE.fullmatch, ours | theirs))):
+        return False
+    # Other letters may be another name of the same: HER2 and ERBB2. Vitamin D3 is a vitamin D.
+    return {*map(_find_kind, ours)} == {*map(_find_kind, theirs)} and not any(
+        one.startswith(other) or other.startswith(one) or _DIGITS.findall(one) == _DIGITS.findall(other) != []
+        for one, other in product(ours, theirs)
     )
-    # Vitamin D3 is a vitamin D.
-    return codes and not any(one.startswith(other) or other.startswith(one) for one, other in product(ours, theirs))
+
+
+def _find_kind(code: str) -> str:
+    """Return what the codes of one kind have in common: their letters, unless these are all."""
+    if _VERTEBRA.fullmatch(code):
+        return "vertebra"
+    return (
+        _DIGITS.sub("0", code) if any(map(str.isdigit, code)) else "numeral" if len(code) in range(2, 6) else "letter"
+    )
 
 
 def measure_overlap(a: frozenset[str], b: frozenset[str]) -> float:

@@ -12,7 +12,7 @@ from enum import Enum
 from math import inf
 from typing import TYPE_CHECKING
 
-from imapeval.text.amounts.compare import AmountRelation, are_complementary, compare_amounts
+from imapeval.text.amounts.compare import AmountRelation, begins_where_ends, compare_amounts
 from imapeval.text.comparison.differences import (
     are_change_and_state,
     concern_other_cases,
@@ -115,6 +115,10 @@ def compare_wordings(reference: str, response: str) -> WordingVerdict | None:
     if conditions is ConditionRelation.OTHER:
         return None
     verdict = _compare_cores(a, b) or _compare_gists(a, b)
+    denied, affirmed = (a, b) if a.stance.denies else (b, a)
+    if verdict is WordingVerdict.OPPOSITE and begins_where_ends(denied.amounts, affirmed.amounts):
+        # "Not within a week" and "after at least a week".
+        verdict = WordingVerdict.SAME if measure_overlap(a.words, b.words) >= SAME_SUBJECT else None
     if verdict is WordingVerdict.OTHER_SIDE and (a.stance.negated_twice or b.stance.negated_twice):
         # "Not dangerous to fly" and "safe to fly": what two negations make of a side is left open.
         return None
@@ -221,9 +225,6 @@ def _compare_opposite_stances(a: Phrase, b: Phrase) -> WordingVerdict | None:
         # "Do not limit salt" denies "limit salt", but "avoid salt" does not.
         agree = compare_amounts(a.amounts, b.amounts) in (None, AmountRelation.SAME)
         return WordingVerdict.OPPOSITE if agree and a.words == b.words != frozenset() else None
-    if are_complementary(a.amounts, b.amounts):
-        # "Not within a week" and "after at least a week".
-        return WordingVerdict.SAME if measure_overlap(a.words, b.words) >= SAME_SUBJECT else None
     ours, theirs = (find_opposites(phrase.stance.subject) for phrase in (a, b))
     if are_opposed(ours, theirs) or differ_by_antonym(a.words, b.words):
         # "Not harmful" is "safe", but "not on the left" is not "on the right".
@@ -302,18 +303,20 @@ def _compare_gists_of_one_stance(a: Phrase, b: Phrase, ours: Gist, theirs: Gist)
         return None
     amounts = compare_amounts(a.amounts, b.amounts)
     if amounts is AmountRelation.DIFFERENT:
-        # What should be reached may differ from what is; a limit alone may be either.
-        aims = [_TARGET.search(phrase.text) is not None for phrase in (a, b) if not _is_limit_alone(phrase)]
-        return WordingVerdict.OTHER_AMOUNT if len({*aims}) < 2 else None
+        # What should be reached may differ from what is; of two limits on one side, one alone may be either.
+        aims = [_TARGET.search(phrase.text) is not None for phrase in (a, b)]
+        return WordingVerdict.OTHER_AMOUNT if aims[0] == aims[1] or _limit_one_side(a, b) else None
     # Stages differ in more than their numbers: IIIA and III.
     if any(number >= DIMENSION_COUNT for number in sides):
         return None
     return WordingVerdict.SAME if amounts in (None, AmountRelation.SAME) else _compare_by_amounts(a, b, amounts)
 
 
-def _is_limit_alone(phrase: Phrase) -> bool:
-    limits = all((amount.low is None) != (amount.high is None) for amount in phrase.amounts.items)
-    return limits and not any(map(str.isalnum, phrase.amounts.rest))
+def _limit_one_side(a: Phrase, b: Phrase) -> bool:
+    """Return whether all amounts of two phrases are upper limits, or all lower ones, and one phrase is nothing else."""
+    sides = {(amount.low is None, amount.high is None) for phrase in (a, b) for amount in phrase.amounts.items}
+    alone = any(not any(map(str.isalnum, phrase.amounts.rest)) for phrase in (a, b))
+    return alone and sides in ({(True, False)}, {(False, True)})
 
 
 def _denies(denied: Gist, affirmed: Gist) -> bool:

@@ -388,7 +388,7 @@ def test_relations(a: str, b: str, relation: AmountRelation | None) -> None:
         ("2 inches", [("length", 5.08, 5.08)]),  # 2.54 cm by definition
         ("20 Gy", [("radiation dose", 20, 20)]),
         ("2000 calories", [("energy", 2000, 2000)]),  # those of food
-        ("10 mEq", [("substance", 10, 10)]),
+        ("10 mEq", [("equivalents", 10, 10)]),
         ("3倍", [("ratio", 3, 3)]),
         ("3 times higher", [("ratio", 3, 3)]),
         ("3 doses", [("count", 3, 3)]),
@@ -455,6 +455,8 @@ def test_relations(a: str, b: str, relation: AmountRelation | None) -> None:
         ("HbA1c below 53", [("value of hba1c", None, 53)]),
         ("aim for 7", [("number", 7, 7)]),
         ("calcium 4 mEq/L", [("equivalents per volume", 0.004, 0.004)]),
+        ("aspirin 75 mg PO OD", [("mass", 75, 75), ("frequency", 1, 1)]),
+        ("HbA1c below 1", [("share", None, 1)]),
         ("drops OD", []),
     ],
 )
