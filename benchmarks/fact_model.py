@@ -3,8 +3,8 @@
 Prints recall and precision by relation, and the average precision of telling facts that agree from others, on facts
 that the model was not trained on: every sixth line of `relation_items.jsonl`, `set_items.jsonl`, and
 `answer_items.jsonl` (facts of whole answers); which relations are found between the single facts of `short_pairs.tsv`
-(ordinary terms, opposites, amounts), `value_pairs.tsv` (many of them traps) and `everyday_pairs.tsv` (hardly a word in
-common), with the model and without; and how often a right answer scores above a wrong one, also on the texts of
+(ordinary terms, opposites, amounts), `value_pairs.tsv` (many of them traps), `everyday_pairs.tsv` (hardly a word in
+common) and `field_pairs.tsv` (by field of medicine), with the model and without; and how often a right answer scores above a wrong one, also on the texts of
 `reworded_items.jsonl`: a right answer in other words, and one in the reference's words that reverses most facts.
 """
 
@@ -37,6 +37,8 @@ ROOT = Path(__file__).parents[1]
 ITEMS = Path(__file__).with_name("fact_items.jsonl")
 HELD_OUT = 6
 """Every sixth line of `relation_items.jsonl` is held out from training."""
+NOT_FOR_TRAINING = ("held", "rules")
+"""Splits of `field_pairs.tsv`: two writers' pairs that nobody has looked at, and pairs that led to rules."""
 
 Sides = tuple[list[str], list[str], Lang]
 """The facts of a reference and of a response, and their language."""
@@ -48,15 +50,17 @@ def main() -> None:
     report_sets("relation_items.jsonl, held out", lines[HELD_OUT - 1 :: HELD_OUT])
     for name in ("set_items.jsonl", "answer_items.jsonl"):
         report_sets(name, ITEMS.with_name(name).read_text(encoding="utf-8").splitlines())
-    for name in ("short_pairs.tsv", "value_pairs.tsv", "everyday_pairs.tsv"):
-        asyncio.run(report_pairs(name))
+    for name in ("short_pairs.tsv", "value_pairs.tsv", "everyday_pairs.tsv", "field_pairs.tsv"):
+        for split in NOT_FOR_TRAINING if name == "field_pairs.tsv" else ("",):
+            asyncio.run(report_pairs(name, split))
     asyncio.run(report_texts())
 
 
-async def report_pairs(name: str) -> None:
-    """Print which relations between single facts are found, with the model and without."""
+async def report_pairs(name: str, split: str) -> None:
+    """Print which relations between single facts are found, with the model and without; "" for files without splits."""
     with ITEMS.with_name(name).open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    rows = [row for row in rows if row.get("split", "") == split]
     imaps = [Imap((), (), _make_pairs([row["reference"]]), _make_pairs([row["response"]])) for row in rows]
     langs = [_read_lang(row["lang"]) for row in rows]
     wanted = np.array([RELATIONS.index(row["expected"]) for row in rows])
@@ -65,7 +69,7 @@ async def report_pairs(name: str) -> None:
     for label, facts in (("with the model", open_fact_model()), ("without", None)):
         matched = await HybridMatcher(graph, encoder, index, facts).match(imaps, langs=langs)
         found = [matches[0].relation.value for matches in matched if isinstance(matches, tuple)]
-        report_relations(f"{name}, {label}", wanted, np.array(list(map(RELATIONS.index, found))))
+        report_relations(f"{name} {split}, {label}", wanted, np.array(list(map(RELATIONS.index, found))))
 
 
 def _read_lang(text: str) -> Lang:

@@ -6,7 +6,7 @@
   reference's words that reverses most facts; 958 (479) with a right one in its words, or a wrong one in other words;
 - pairs composed of these: facts of a response that equal the reference's, and the other response to the question;
 - `relation_items.jsonl`: facts that language models wrote outright, without every sixth line, which is held out;
-- `tests/matching/relation_pairs.tsv` and `free_pairs.tsv`: single pairs;
+- `tests/matching/relation_pairs.tsv`, `free_pairs.tsv` and the split "train" of `field_pairs.tsv`: single pairs;
 - facts of `fact_items.jsonl`, each paired with a trivially altered copy of itself: otherwise the model learns that
   facts in nearly the same words contradict each other, as in the wrong answers above.
 """
@@ -22,7 +22,7 @@ from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fact_model import HELD_OUT, ITEMS, ROOT, measure_similarities
+from fact_model import HELD_OUT, ITEMS, NOT_FOR_TRAINING, ROOT, measure_similarities
 
 from imapeval.fact_model import RELATIONS, measure_overlaps, shorten_question
 
@@ -132,9 +132,11 @@ def load_sets() -> list[Item]:
 def load_pairs(varied: int) -> list[Item]:
     """Load the single pairs, and so many facts paired with altered copies of themselves."""
     rows: list[dict[str, str]] = []
-    for path in (ROOT / "tests/matching/relation_pairs.tsv", ITEMS.with_name("free_pairs.tsv")):
+    files = (ROOT / "tests/matching/relation_pairs.tsv", *map(ITEMS.with_name, ("free_pairs.tsv", "field_pairs.tsv")))
+    for path in files:
         with path.open(encoding="utf-8", newline="") as file:
             rows += csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+    rows = [row for row in rows if row["split"] not in NOT_FOR_TRAINING]
     sides = [([row["reference"]], [row["response"]], row["lang"]) for row in rows]
     relations = [row["expected"].strip() for row in rows]
     records = [json.loads(line) for line in ITEMS.read_text(encoding="utf-8").splitlines()]
