@@ -4,8 +4,9 @@ Prints recall and precision by relation, and the average precision of telling fa
 that the model was not trained on: every sixth line of `relation_items.jsonl`, `set_items.jsonl`, and
 `answer_items.jsonl` (facts of whole answers); which relations are found between the single facts of `short_pairs.tsv`
 (ordinary terms, opposites, amounts), `value_pairs.tsv` (many of them traps), `everyday_pairs.tsv` (hardly a word in
-common) and `field_pairs.tsv` (by field of medicine), with the model and without; and how often a right answer scores above a wrong one, also on the texts of
-`reworded_items.jsonl`: a right answer in other words, and one in the reference's words that reverses most facts.
+common) and `field_pairs.tsv` (by field of medicine), with the model and without; and how often a right answer scores
+above a wrong one, also on the texts of `reworded_items.jsonl`: a right answer in other words, and one in the
+reference's words that reverses most facts.
 """
 
 from __future__ import annotations
