@@ -36,6 +36,9 @@ Of the pairs with other amounts or sides among 6,000 that language models wrote 
 with a probability between .2 and .6 are contradictions, and 30 of 47 with a lower one.
 """
 
+_MIN_POSSIBLE = 0.1
+"""The same where one of them is nothing but an amount, of which the model does not know what it is an amount of."""
+
 _MIN_CONTRADICTION = 0.7
 """Minimum probability of a contradiction in a longer answer, where most pairs are unrelated.
 
@@ -122,14 +125,21 @@ def _decide_alone(match: Match, probabilities: Sequence[float]) -> Match:
     related = 1 - probabilities[0]
     has_only_amounts = not match.other_term and (_has_only_amounts(a) or _has_only_amounts(b))
     same_subject = find_gist(a.core).words == find_gist(b.core).words != frozenset()
-    if other_sides and (related >= _MIN_RELATED or has_only_amounts or same_subject):
+    possible = same_subject or (has_only_amounts and related >= _MIN_POSSIBLE) or related >= _MIN_RELATED
+    if other_sides and possible:
         return _explain(match, Relation.CONTRADICTION, "name different amounts or sides of one thing", related)
     place = max(range(len(RELATIONS)), key=probabilities.__getitem__)
     same_amounts = compare_amounts(a.amounts, b.amounts) is AmountRelation.SAME and a.stance.denies == b.stance.denies
+    sure = probabilities[place] >= _MIN_PROBABILITY
     narrows = a.condition != b.condition or RELATIONS[place] in (Relation.CONTAINMENT.value, Relation.BELONGING.value)
-    if has_only_amounts and same_amounts and related >= _MIN_RELATED and not narrows:
+    if (
+        has_only_amounts
+        and same_amounts
+        and related >= _MIN_RELATED
+        and not (narrows or (sure and place == _CONTRADICTION))
+    ):
         return _explain(match, Relation.EXACT, "name the same amounts", related)
-    if not place or not _is_open(match) or probabilities[place] < _MIN_PROBABILITY:
+    if not place or not _is_open(match) or not sure:
         return match
     if place != _CONTRADICTION:
         if differ_by_code(a, b):

@@ -46,7 +46,7 @@ _NARROWING_ADJECTIVES = frozenset(f"{_DEGREE_ADJECTIVES} {_PLACE_ADJECTIVES}".sp
 """English words that only narrow the noun after them."""
 
 
-_TYPE = re.compile(f"(?:(?![抗假疑模非类伪似]|血型)[{HAN}]){{1,6}}[型性]")
+_TYPE = re.compile(f"(?!可能|排除|既往|先兆|预防|流行|[阴阳隐])(?:(?![抗假疑模非类伪似]|血型)[{HAN}]){{1,6}}[型性]")
 """A type or cause before a disease: 寻常型 in 寻常型银屑病, 新生血管性 in 新生血管性青光眼."""
 
 

@@ -261,9 +261,10 @@ _NO_FINDING = re.compile(r"(?<![有没])(?:未见|未发现|没有|无)(?:明显
 # The second vertebra of L4-5 or L4/5, which is also written L4-L5.
 _SEGMENT = re.compile(r"(?<![A-Za-z\d])([CTLS])(\d{1,2})[-–/](\d{1,2})(?![\d./%]|\s?(?:[a-zμ]{1,6}/|[mn]g\b))")
 _MAX_SEGMENTS = 5
-# What is taken is stopped gradually, but symptoms only taper off.
+# What one is told to taper off is stopped gradually, but symptoms only taper off.
 _TAPER = re.compile(
-    r"\b(?:taper(?:ing)?|wean(?:ing)?|phas(?:e|ing)) (?:off|out)(?= (?!after|by|during|gradually|in|on|over|slowly|with)\w)",
+    r"^((?:(?:please|then|slowly|gradually) )?)(?:taper|wean|phas)(?:e?d|ing|e)? (?:off|out)"
+    r"(?= (?!after|as|at|by|during|from|gradually|in|on|over|slowly|to|when|with|within)\w)",
     re.IGNORECASE,
 )
 
@@ -283,5 +284,5 @@ def unify_synonyms(text: str) -> str:
     """
     # Ignoring case, i is equal to ı and İ, and s to ſ: such a word is found but is not in the table.
     unified = _PATTERN.sub(lambda found: _KEPT.get(found[0].lower(), found[0]), " ".join(spell_signs(text).split()))
-    unified = _TAPER.sub("stop gradually", _SEGMENT.sub(_name_segment, unified))
+    unified = _TAPER.sub(r"\1stop gradually", _SEGMENT.sub(_name_segment, unified))
     return _DEMAND.sub(lambda found: f"必须{found['done'] or ''}", _NO_FINDING.sub("正常", unified))

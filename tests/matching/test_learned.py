@@ -115,16 +115,18 @@ def test_related_facts_stay_related(reference, response):
 
 
 @pytest.mark.parametrize(
-    ("reference", "response", "relation"),
+    ("reference", "response", "related", "relation"),
     [
-        ("6-8 weeks", "the cast comes off after ten days", CONTRADICTION),
-        ("INR 2-3", "aim for INR 3.5-4.5", CONTRADICTION),
-        ("fever for 3 days", "cough for 10 days", UNMATCHED),
-        ("6-8 weeks", "the cast comes off", UNMATCHED),
+        ("6-8 weeks", "the cast comes off after ten days", 0.11, CONTRADICTION),
+        ("6-8 weeks", "the cast comes off after ten days", 0.09, UNMATCHED),
+        ("6-8 weeks", "the cast comes off", 0.11, UNMATCHED),
+        ("INR 2-3", "aim for INR 3.5-4.5", 0.0, CONTRADICTION),
+        ("fever for 3 days", "cough for 10 days", 0.29, UNMATCHED),
     ],
 )
-def test_amounts_that_stand_alone_are_about_the_same_thing(reference, response, relation):
-    assert relate_singly(reference, response, UNMATCHED) is relation
+def test_amounts_that_stand_alone_are_about_the_same_thing(reference, response, related, relation):
+    match = Match("t", reference, response, UNMATCHED, 0.3, "encoder")
+    assert decide_relations([match], np.array([[[1 - related, related, 0, 0, 0]]]))[0].relation is relation
 
 
 def test_an_amount_that_stands_alone_says_all_of_the_same_amount():

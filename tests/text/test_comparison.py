@@ -146,6 +146,7 @@ OPPOSITE = [
     ("no need to worry", "you should worry"),
     ("contagious for up to 5 days", "not contagious for at least 5 days"),
     ("take it for at least 7 days", "do not take it for up to 7 days"),
+    ("no bleeding within 24 hours", "bleeding for over 24 hours"),
     ("停用前列腺素", "使用前列腺素"),
     ("伤口不愈合", "伤口愈合"),
     ("gallstones without symptoms need no operation", "gallstones without symptoms need an urgent operation"),
@@ -326,6 +327,10 @@ OPEN = [
     ("≥140/90 mmHg", "目标<130/80 mmHg"),
     ("> 7.0 mmol/L", "target < 6.1 mmol/L"),
     ("instil 1 ml OD", "instil 1 ml daily"),
+    ("pain will taper off as you heal", "pain will continue as you heal"),
+    ("magnesium sulfate 16 mEq in saline", "magnesium sulfate 16 mmol in saline"),
+    ("50", "50 mg/L"),
+    ("2023", "2024"),
     ("phosphate 30 mEq", "phosphate 30 mmol"),
     ("no benefit within 2 weeks", "benefit after at least 2 weeks"),
     ("not dangerous to fly with asthma", "safe to fly with asthma"),
@@ -462,6 +467,7 @@ def test_affirmation_and_denial_have_no_similarity() -> None:
         ("HER2 positive", "ERBB2 positive", 0.75),
         ("MTHFR C677T", "MTHFR 677CT", 0.75),
         ("vitamin B9", "vitamin M", 0.75),
+        ("P. acnes", "C. acnes", 0.75),
     ],
 )
 def test_another_code_is_another_thing(reference: str, response: str, weight: float) -> None:

@@ -32,12 +32,12 @@ _MONOVALENT = re.compile(
     r"\b(?:potassium|sodium|chloride|bicarbonate|lithium|K|Na|KCl|NaCl|Cl|HCO3)(?![A-Za-z])|[钾钠氯锂]|碳酸氢"
 )
 """Ions of which an equivalent is a mole."""
+_OTHER_IONS = re.compile(r"\b(?:calcium|magnesium|phosphate|sul(?:f|ph)ate|vitamin)\b|[钙镁磷]|硫酸", re.IGNORECASE)
 _FIRST_NUMBER = re.compile(r"[0-9][0-9,]*(?:\.[0-9]+)?")
-_SCALED = re.compile(r"value of .*|share|.* per volume")
-"""Dimensions of the measures whose unit is often left out."""
 _MAX_RATIO = 3.0
 """Largest ratio of two values of one measure; beyond, a number without a unit is in another one, such as mg/dL."""
 _WITHIN = re.compile(r"\b(?:within|under|below|before|less than)\b|<|[内下]$|不到|未满|[低小]于")
+_DAY_IN_HOURS = re.compile(r"24 ?(?:h|小时)")
 _APPROXIMATE_TOLERANCE = 0.1
 _DEGREE_TOLERANCE, _APPROXIMATE_DEGREE_TOLERANCE = 0.1, 0.5
 """Largest difference of equal temperatures in °C (102 °F is written as 38.9 °C), and if one of them is approximate."""
@@ -109,11 +109,12 @@ def find_amounts(text: str) -> Amounts:
         return (start, end) if origins is None else (origins[start], origins[end - 1] + 1)
 
     items: list[Amount] = []
+    monovalent = _MONOVALENT.search(text) is not None and _OTHER_IONS.search(text) is None
     for found in readings:
         start, end = original(found.start, found.end)
         low, high = _round_off(found.low), _round_off(found.high)
         dimension = found.dimension
-        if dimension.startswith(_EQUIVALENTS) and _MONOVALENT.search(text):
+        if monovalent and dimension.startswith(_EQUIVALENTS):
             dimension = dimension.replace(_EQUIVALENTS, "substance", 1)
         item = Amount(dimension, low, high, text[start:end], (start, end), found.name, found.strict, found.about)
         items.append(_read_beginning(item) if item.dimension == "age" else item)
@@ -225,7 +226,7 @@ def _group_by_dimension(items: Iterable[Amount]) -> dict[str, list[Amount]]:
 def _combine_dose_and_frequency(items: tuple[Amount, ...], others: tuple[Amount, ...]) -> tuple[Amount, ...]:
     """Convert "10 mg three times daily" to mass per day if the other phrase gives mass per day ("30 mg a day").
 
-    A volume beside "24 hours" is one of a day: 24小时尿量400毫升.
+    A volume behind "24 h" at the beginning is one of a day: 24小时尿量400毫升.
     """
     ours, theirs = _group_by_dimension(items), _group_by_dimension(others)
     often = ours.get("frequency", [])
@@ -251,7 +252,7 @@ def _combine_dose_and_frequency(items: tuple[Amount, ...], others: tuple[Amount,
 
 
 def _is_day_in_hours(item: Amount) -> bool:
-    return item.dimension == "duration" and item.low == item.high == 1 and item.unit == "hour"
+    return item.dimension == "duration" and item.span[0] == 0 and _DAY_IN_HOURS.fullmatch(item.text) is not None
 
 
 def _make_daily(day: Amount) -> Amount:
@@ -273,15 +274,14 @@ def _read_duration_as_age(items: tuple[Amount, ...], others: tuple[Amount, ...])
 
 def _measure_number(items: tuple[Amount, ...], others: tuple[Amount, ...]) -> tuple[Amount, ...]:
     """Give a number that stands alone the unit of the other phrase's only amount: "2.6" and "1.4 mmol/L"."""
-    if (
-        [item.dimension for item in items] != [_NUMBER]
-        or len(others) != 1
-        or not _SCALED.fullmatch(others[0].dimension)
-    ):
+    if [item.dimension for item in items] != [_NUMBER] or len(others) != 1:
         return items
     (number,), (other,) = items, others
-    bound, written = _bound(other), _FIRST_NUMBER.search(other.text)
-    own = _bound(number)
+    # Two limits are those of one measure, but 50 may be anything.
+    limits = other.dimension.endswith(" per volume") and _is_limit(number) and _is_limit(other)
+    if not (limits or other.dimension.startswith("value of ")):
+        return items
+    bound, own, written = _bound(other), _bound(number), _FIRST_NUMBER.search(other.text)
     if not bound or not own or written is None or not (value := float(written[0].replace(",", ""))):
         return items
     if not 1 / _MAX_RATIO <= own / value <= _MAX_RATIO:

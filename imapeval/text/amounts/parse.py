@@ -117,8 +117,8 @@ def _read_amount(text: str, start: int, floor: int) -> AmountReading | None:
         by = float(spread[1])
         number = number._replace(low=number.low - by, high=number.high + by, end=spread.end())
     elif days := vocab.AND_DAYS.match(text, number.end):
-        part = int(days[1]) / 7
-        number = number._replace(low=number.low + part, high=number.high + part, end=days.end())
+        # From the week to the day, so that a week without days is a part of it.
+        number = number._replace(high=number.high + int(days[1]) / 7, end=days.end())
     second = _read_range_end(text, number, number.end, floor, start)
     unit = read_unit(text, second, start) if second else None
     if second and unit:

@@ -21,7 +21,7 @@ _PRESSURE_BEFORE = re.compile(
 _MEASURE_BEFORE = re.compile(
     r"(?:(?:(?<![a-z])(?P<latin>counts?|platelets?|level|score|index|rate|pulse|bmi|inr|hba1c|tsh|psa|crp|esr|e?gfr|apgar|gcs|ph|saturation|(?:lv)?ef|ejection fraction"
     r"|glucose|sugar|cholesterol|creatinine|hemoglobin|triglycerides?|bilirubin|ferritin|titer|titre)"
-    r"(?: (?:targets?|goals?|range))?(?: (?:of|is|was|to|should be|reache[sd]))?"
+    r"(?: (?:targets?|goals?|range))?(?: (?:of|is|was|to|(?:should|must) (?:be|stay|remain)|reache[sd]))?"
     r"|(?P<chinese>血糖|计数|心率|呼吸频率|评分|得分|指数|血红蛋白|血小板|[白红]细胞|胆固醇|尿酸|肌酐|胆红素|转氨酶|甘油三酯|血氧|饱和度|视力|眼压|水平"
     r"|浓度|含量|滴度|测定值|射血分数))(?:达到|(?:维持|控制|保持)在|降[到至]|[为是约达到在])?[:=]?) ?$"
 )
@@ -38,7 +38,8 @@ _ALONE_BEFORE = re.compile(
     r"(?:目标|应)?(?:(?:控制|维持|保持)在|降低?[到至]|升高?[到至]|达[到至]?|在)?\s*"
 )
 _MAX_CHARACTERS_BEFORE = 40
-_ALONE_AFTER = re.compile(r"\s*(?:之间|即可|就行|就可以|就好|为宜|即?达标)?[。.]?\s*")
+_ALONE_AFTER = re.compile(r"\s*(?:之间|即可|就行|就可以|就好|为宜|即?达标)?。?\s*")
+_YEARS = range(1900, 2100)
 _FEVER_BEFORE = re.compile(r"(?:体温|烧到|发热|发烧|(?<![a-z])temperature|fever)(?: of| is|达|在|为|至)? ?$")
 _AGE_BEFORE = re.compile(r"(?<![a-z])(?:aged?|ages)[ :]{1,2}$|年龄[在为是:]?$")
 
@@ -85,7 +86,8 @@ def read_unitless(text: str, start: int, floor: int, number: Number, second: Num
     if high <= 120 and (people or (plural and margins.bound) or mentions_age(text, margins)):
         return make_reading(margins, "age", low, high, "year")
     alone = (
-        margins.start < _MAX_CHARACTERS_BEFORE
+        not (low in _YEARS and high in _YEARS)
+        and margins.start < _MAX_CHARACTERS_BEFORE
         and _ALONE_BEFORE.fullmatch(text, 0, margins.start)
         and _ALONE_AFTER.fullmatch(text, margins.end)
     )

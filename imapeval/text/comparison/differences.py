@@ -149,9 +149,9 @@ def find_antonyms(a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
 
 
 _FRACTION = re.compile(
-    r"\b(?:half|halves|quarters?|thirds?|double|twice|both|each)\b|[半倍]|双份|\d ?[/x×]", re.IGNORECASE
+    r"\b(?:half|halves|quarters?|thirds?|double|both|each)\b|[半倍各]|双[侧份]|\d ?[/x×]|[x×] ?\d", re.IGNORECASE
 )
-"""What, beside an amount, makes another one of it, as in "half of a 20 mg tablet"."""
+"""What makes one amount of another, as in "half of a 20 mg tablet"."""
 _CAUSES = re.compile(r"\b(?:caus(?:es?|ed|ing)|leads? to|risk factors? for)\b|引起|导致|造成|引发|诱发", re.IGNORECASE)
 # "It prevents what causes it", and "a lack of it causes it".
 _SPARES = re.compile(
@@ -171,7 +171,9 @@ def name_other_sides(a: Phrase, b: Phrase) -> bool:
     if a.stance.denies != b.stance.denies or a.stance.negated_twice or b.stance.negated_twice:
         return False
     if compare_amounts(a.amounts, b.amounts) is AmountRelation.DIFFERENT:
-        return not (_FRACTION.search(a.amounts.rest) or _FRACTION.search(b.amounts.rest))
+        # "10 mg" may be "5 mg twice daily".
+        often = {any(amount.dimension == "frequency" for amount in phrase.amounts.items) for phrase in (a, b)}
+        return len(often) == 1 and not (_FRACTION.search(a.text) or _FRACTION.search(b.text))
     if a.roles and b.roles:
         # "Before" and "after", "more" and "less" may say the same of things that change places.
         return False

@@ -39,8 +39,9 @@ def split_parts(phrase: Phrase) -> list[Phrase]:
     """Return the parts of a list; none if a denial in the first one governs all: "no fever, cough or pain"."""
     parts = [parse_phrase(part) for text in _PART.split(phrase.text) if (part := text.strip())]
     named = all(part.subject == part.whole and not part.stance.denies for part in parts[1:])
-    results = any(RESULT in find_opposites(part.text).sides for part in parts)
-    shared = parts and parts[0].stance.denies and named and not (results or _CONTRAST.search(phrase.text))
+    # "IgM negative, IgG positive" denies the first only.
+    governs = parts and parts[0].stance.denies and RESULT not in find_opposites(parts[0].text).sides
+    shared = governs and named and not _CONTRAST.search(phrase.text)
     return [] if shared else parts
 
 

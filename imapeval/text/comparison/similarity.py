@@ -58,6 +58,7 @@ _CODE = re.compile(r"[a-z]|lettera|[ivx]{2,5}|(?!\d+s$)(?=\d*[a-z])(?=[a-z]*\d)[
 """A letter, a Roman numeral, or letters with digits: a vertebra, a blood group, a factor, a gene, a stage (T2N0M0)."""
 _VERTEBRA = re.compile(r"[ctls]\d{1,2}")
 _DIGITS = re.compile(r"\d+")
+_GENUS = re.compile(r"\b[A-Z]\. ?[a-z]")
 
 
 def differ_by_code(a: Phrase, b: Phrase) -> bool:
@@ -68,7 +69,7 @@ def differ_by_code(a: Phrase, b: Phrase) -> bool:
     [True, False, False]
     """
     ours, theirs = a.words - b.words, b.words - a.words
-    if not (ours and theirs and all(map(_CODE.fullmatch, ours | theirs))):
+    if not (ours and theirs and all(map(_CODE.fullmatch, ours | theirs))) or _GENUS.search(f"{a.text} {b.text}"):
         return False
     # Other letters may be another name of the same: HER2 and ERBB2. Vitamin D3 is a vitamin D.
     return {*map(_find_kind, ours)} == {*map(_find_kind, theirs)} and not any(
@@ -78,7 +79,7 @@ def differ_by_code(a: Phrase, b: Phrase) -> bool:
 
 
 def _find_kind(code: str) -> str:
-    """Return what the codes of one kind have in common: their letters, unless these are all."""
+    """Return the kind of a code: "vertebra", its letters with 0 in place of digits, "numeral" or "letter"."""
     if _VERTEBRA.fullmatch(code):
         return "vertebra"
     return (

@@ -50,8 +50,7 @@ _PERMISSION = re.compile(
     r"|可|能|继续|照常|没关系|没事|放心|建议|应",
     re.IGNORECASE,
 )
-
-
+_STARTS = re.compile(r"\b(?:after|from|once|until|wait)\b|[后起才再]", re.IGNORECASE)
 # "Only if it lasts" and "not unless it lasts".
 _ONLY = re.compile(r"\b(?:only|unless)\b|除非|只有|仅", re.IGNORECASE)
 
@@ -116,7 +115,8 @@ def compare_wordings(reference: str, response: str) -> WordingVerdict | None:
         return None
     verdict = _compare_cores(a, b) or _compare_gists(a, b)
     denied, affirmed = (a, b) if a.stance.denies else (b, a)
-    if verdict is WordingVerdict.OPPOSITE and begins_where_ends(denied.amounts, affirmed.amounts):
+    opposite = verdict is WordingVerdict.OPPOSITE and _STARTS.search(affirmed.core)
+    if opposite and begins_where_ends(denied.amounts, affirmed.amounts):
         # "Not within a week" and "after at least a week".
         verdict = WordingVerdict.SAME if measure_overlap(a.words, b.words) >= SAME_SUBJECT else None
     if verdict is WordingVerdict.OTHER_SIDE and (a.stance.negated_twice or b.stance.negated_twice):
