@@ -97,9 +97,9 @@ _AS_NEEDED = re.compile(
 _LATIN_WORDS = re.compile(r"[a-z0-9]+")
 # A name, not the article: "vitamin A", 维生素A, "A positive".
 _LETTER_A = re.compile(
-    rf"(?<=[a-z\d] )A(?![\w'’]| [A-Z][a-z])|(?<=\w )A(?=\W*$)|(?<=[{HAN}])A(?![A-Za-z\d])|^A(?=[{HAN}]| Rh| (?:posi|nega)tive$)"
+    r"(?P<before>\b(?i:vitamin|hep(?:atitis)?|influenza|flu|type|group|ha?emophilia|toxin|class|factor|gaba|pugh) )A\b(?!['’])"
+    rf"|(?<=\w )A(?=\W*$)|(?<=[{HAN}])A(?![A-Za-z\d])|^A(?=[{HAN}]| Rh| (?:posi|nega)tive$)"
 )
-_LAST_LETTER_A = re.compile(rf"(?:{_LETTER_A.pattern})\W*$")
 _CHINESE_RUNS = re.compile(f"[{HAN}]+")
 _PUNCTUATION = re.compile(r"[,，、;；。:：!！?？()（）]")
 FUNCTION_WORDS = frozenset(
@@ -374,7 +374,7 @@ def _strip_frame(statement: str) -> str:
     start, end = 0, len(words)
     while start < end and words[start] in _BEFORE_SUBJECT:
         start += 1
-    if not _LAST_LETTER_A.search(statement):
+    if not statement.endswith(" A"):
         while end > start and words[end - 1] in _AFTER_SUBJECT:
             end -= 1
     rest = " ".join(words[start:end])
@@ -393,7 +393,7 @@ def _find_words(text: str) -> tuple[list[str], list[str]]:
     latin: list[str] = []
     chinese: list[str] = []
     for part in _PUNCTUATION.split(strip_yes_no(text)):
-        norm = normalise(_LETTER_A.sub(" lettera ", part))
+        norm = normalise(_LETTER_A.sub(r"\g<before> lettera ", part))
         latin += [word for word in _LATIN_WORDS.findall(norm) if word not in FUNCTION_WORDS]
         runs = ("".join(c for c in run if c not in FUNCTION_CHARACTERS) for run in _CHINESE_RUNS.findall(norm))
         chinese += filter(None, runs)
