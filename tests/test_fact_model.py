@@ -80,7 +80,7 @@ def test_same_facts_agree_more_than_others(model: FactModel) -> None:
     ],
 )
 def test_a_fact_agrees_with_itself(model: FactModel, one: str, other: str) -> None:
-    assert measure_agreement(model, [one], [other], np.array([[0.95]])) > 0.8
+    assert measure_agreement(model, [one], [other], np.array([[0.95]])) > 0.75
 
 
 @pytest.mark.parametrize(
