@@ -38,8 +38,8 @@ ROOT = Path(__file__).parents[1]
 ITEMS = Path(__file__).with_name("fact_items.jsonl")
 HELD_OUT = 6
 """Every sixth line of `relation_items.jsonl` is held out from training."""
-NOT_FOR_TRAINING = ("held", "rules")
-"""Splits of `field_pairs.tsv`: two writers' pairs that nobody has looked at, and pairs that led to rules."""
+NOT_FOR_TRAINING = ("held", "blind", "rules")
+"""Splits of `field_pairs.tsv`: pairs by two of the writers; ordinary pairs, written last; and those that led to rules."""
 
 Sides = tuple[list[str], list[str], Lang]
 """The facts of a reference and of a response, and their language."""
