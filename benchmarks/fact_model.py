@@ -39,7 +39,7 @@ ITEMS = Path(__file__).with_name("fact_items.jsonl")
 HELD_OUT = 6
 """Every sixth line of `relation_items.jsonl` is held out from training."""
 NOT_FOR_TRAINING = ("held", "blind", "rules")
-"""Splits of `field_pairs.tsv`: pairs by two of the writers; ordinary pairs, written last; and those that led to rules."""
+"""Splits of `field_pairs.tsv`: pairs by two writers; ordinary ones, written last; and those that led to rules."""
 
 Sides = tuple[list[str], list[str], Lang]
 """The facts of a reference and of a response, and their language."""
