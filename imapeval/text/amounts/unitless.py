@@ -35,10 +35,10 @@ _MAX_HBA1C = 20.0
 # What may stand beside a number and says no more than that it is reached.
 _ALONE_BEFORE = re.compile(
     r"(?:(?:aim(?:ing)? for|targets?(?: of)?|goals?(?: of)?|keep(?: it)?|maintain) )?"
-    r"(?:目标|应)?(?:(?:控制|维持|保持)在|降低?[到至]|升高?[到至]|达[到至]?|在)?\s*"
+    r"(?:目标|应)?(?:(?:控制|维持|保持)在|降低?[到至]|升高?[到至]|达[到至]?|在)?\s{0,3}"
 )
 _MAX_CHARACTERS_BEFORE = 40
-_ALONE_AFTER = re.compile(r"\s*(?:之间|即可|就行|就可以|就好|为宜|即?达标)?。?\s*")
+_ALONE_AFTER = re.compile(r"\s{0,3}(?:之间|即可|就行|就可以|就好|为宜|即?达标)?。?\s{0,3}")
 _YEARS = range(1900, 2100)
 _FEVER_BEFORE = re.compile(r"(?:体温|烧到|发热|发烧|(?<![a-z])temperature|fever)(?: of| is|达|在|为|至)? ?$")
 _AGE_BEFORE = re.compile(r"(?<![a-z])(?:aged?|ages)[ :]{1,2}$|年龄[在为是:]?$")
