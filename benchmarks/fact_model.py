@@ -70,7 +70,7 @@ async def report_pairs(name: str, split: str) -> None:
     for label, facts in (("with the model", open_fact_model()), ("without", None)):
         matched = await HybridMatcher(graph, encoder, index, facts).match(imaps, langs=langs)
         found = [matches[0].relation.value for matches in matched if isinstance(matches, tuple)]
-        report_relations(f"{name} {split}, {label}", wanted, np.array(list(map(RELATIONS.index, found))))
+        report_relations(f"{f'{name} {split}'.rstrip()}, {label}", wanted, np.array(list(map(RELATIONS.index, found))))
 
 
 def _read_lang(text: str) -> Lang:

@@ -6,9 +6,9 @@
 4. text again: one value is the other preceded by words that only narrow it (`wording`, with low confidence);
 5. graph again: the values differ in one place, and the graph relates what stands there (with low confidence);
 6. text with names of the graph: names of one thing, or of something narrower, are made the same (with low confidence);
-7. fact-model: the small model (`imapeval.fact_model`) relates two facts, each the only one of its answer, unless the
-   graph knows them as two kinds of one thing, and finds contradictions in answers that contradict much
-   (`imapeval.matching.learned`);
+7. fact-model: the small model (`imapeval.fact_model`), corrected by rules, relates two facts, each the only one of its
+   answer, unless the graph knows them as two kinds of one thing, and finds contradictions in answers that contradict
+   much (`imapeval.matching.learned`);
 8. encoder: nothing decided, so the pair is unmatched and only its similarity earns credit.
 
 A fact that the reference states as well contradicts none of its other facts.

@@ -103,7 +103,7 @@ def decide_relations(matches: Sequence[Match], probabilities: npt.NDArray[np.flo
         return list(matches)
     chances: list[float] = probabilities[..., _CONTRADICTION].ravel().tolist()
     return [
-        _decide(match, Relation.CONTRADICTION, chance) if decided else match
+        _decide(match, Relation.CONTRADICTION, _explain(Relation.CONTRADICTION, chance)) if decided else match
         for match, decided, chance in zip(matches, sure.ravel().tolist(), chances, strict=True)
     ]
 
@@ -123,11 +123,12 @@ def _decide_alone(match: Match, probabilities: Sequence[float]) -> Match:
     a, b = parse_phrase(match.reference), parse_phrase(match.response)
     other_sides = name_other_sides(a, b) and (_is_open(match) or not a.words.isdisjoint(b.words))
     related = 1 - probabilities[0]
+    chance = f"that they are related at all has, to the small model, a probability of {related:.2f}"
     has_only_amounts = not match.other_term and (_has_only_amounts(a) or _has_only_amounts(b))
     same_subject = find_gist(a.core).words == find_gist(b.core).words != frozenset()
     possible = same_subject or (has_only_amounts and related >= _MIN_POSSIBLE) or related >= _MIN_RELATED
     if other_sides and possible:
-        return _explain(match, Relation.CONTRADICTION, "name different amounts or sides of one thing", related)
+        return _decide(match, Relation.CONTRADICTION, f"they name different amounts or sides of one thing ({chance})")
     place = max(range(len(RELATIONS)), key=probabilities.__getitem__)
     same_amounts = compare_amounts(a.amounts, b.amounts) is AmountRelation.SAME and a.stance.denies == b.stance.denies
     sure = probabilities[place] >= _MIN_PROBABILITY
@@ -138,7 +139,7 @@ def _decide_alone(match: Match, probabilities: Sequence[float]) -> Match:
         and related >= _MIN_RELATED
         and not (narrows or (sure and place == _CONTRADICTION))
     ):
-        return _explain(match, Relation.EXACT, "name the same amounts", related)
+        return _decide(match, Relation.EXACT, f"they name the same amounts ({chance})")
     if not place or not _is_open(match) or not sure:
         return match
     if place != _CONTRADICTION:
@@ -148,7 +149,8 @@ def _decide_alone(match: Match, probabilities: Sequence[float]) -> Match:
         a.stance.denies == b.stance.denies and (a.words <= b.words or b.words <= a.words) and not other_sides
     ):
         return match
-    return _decide(match, Relation(RELATIONS[place]), probabilities[place])
+    relation = Relation(RELATIONS[place])
+    return _decide(match, relation, _explain(relation, probabilities[place]))
 
 
 def _has_only_amounts(phrase: Phrase) -> bool:
@@ -156,16 +158,14 @@ def _has_only_amounts(phrase: Phrase) -> bool:
     return bool(phrase.amounts.items) and not gist.words and gist.opposites.sides.keys() <= {TIME_OF_DAY}
 
 
-def _explain(match: Match, relation: Relation, what: str, related: float) -> Match:
-    why = f"they {what} (that they are related at all has, to the small model, a probability of {related:.2f})"
-    return replace(match, relation=relation, decided_by="fact-model", evidence={"why": why})
-
-
 def _is_open(match: Match) -> bool:
     """Return whether nothing has decided: the graph neither relates the values nor knows them as siblings."""
     return match.decided_by == "encoder" and match.evidence.get("reason") != "siblings"
 
 
-def _decide(match: Match, relation: Relation, probability: float) -> Match:
-    why = f"the small model gives {relation.value} a probability of {probability:.2f}"
+def _decide(match: Match, relation: Relation, why: str) -> Match:
     return replace(match, relation=relation, decided_by="fact-model", evidence={"why": why})
+
+
+def _explain(relation: Relation, probability: float) -> str:
+    return f"the small model gives {relation.value} a probability of {probability:.2f}"

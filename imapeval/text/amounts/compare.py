@@ -78,6 +78,11 @@ class Amount:
     exclusive: bool = False
     approximate: bool = False
 
+    @property
+    def is_limit(self) -> bool:
+        """Whether it has one end only: "at least 3 days"."""
+        return (self.low is None) != (self.high is None)
+
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
@@ -145,8 +150,11 @@ def _multiply_by_number(dose: Amount, before: Amount, text: str) -> Amount:
 
 def _read_beginning(age: Amount) -> Amount:
     """Return an age without an upper end if it is where something begins: "from 12 years", not "from 2 to 12 years"."""
-    begins = age.low == age.high and age.text.lower().startswith("from ")
-    return replace(age, high=None) if begins else age
+    return replace(age, high=None) if age.low == age.high and _says_from(age) else age
+
+
+def _says_from(amount: Amount) -> bool:
+    return amount.text.lower().startswith("from ")
 
 
 def _repeats(before: Amount, amount: Amount, text: str) -> bool:
@@ -155,8 +163,8 @@ def _repeats(before: Amount, amount: Amount, text: str) -> bool:
     if f"{opening}{closing}" not in ("()", "（）") or before.dimension != amount.dimension:
         return False
     # Of a limit, the brackets usually repeat only the number.
-    bound = before.low if before.high is None else before.high
-    return _same(before, amount) or (_is_limit(before) and _same(replace(before, low=bound, high=bound), amount))
+    bound = _bound(before)
+    return _same(before, amount) or (before.is_limit and _same(replace(before, low=bound, high=bound), amount))
 
 
 def _convert_concentration(amount: Amount, molar_mass: float) -> Amount:
@@ -211,7 +219,7 @@ def begins_where_ends(denied: Amounts, affirmed: Amounts) -> bool:
     (end,), (start,) = denied.items, affirmed.items
     if end.dimension != start.dimension or end.low is not None or not _WITHIN.search(end.text.lower()):
         return False
-    if start.low is None or end.high is None or (start.high is not None and not start.text.lower().startswith("from ")):
+    if start.low is None or end.high is None or (start.high is not None and not _says_from(start)):
         return False
     return _ends_agree(end.high, start.low, end, start)
 
@@ -265,7 +273,7 @@ def _read_duration_as_age(items: tuple[Amount, ...], others: tuple[Amount, ...])
     known = {item.dimension for item in others}
     if "age" not in known or "duration" in known or len(spans) != 1 or any(item.dimension == "age" for item in items):
         return items
-    if not (_is_limit(spans[0]) or spans[0].text.lower().startswith("from ")):
+    if not (spans[0].is_limit or _says_from(spans[0])):
         return items
     low, high = (end and end / _YEAR for end in (spans[0].low, spans[0].high))
     age = _read_beginning(replace(spans[0], dimension="age", low=low, high=high))
@@ -278,7 +286,7 @@ def _measure_number(items: tuple[Amount, ...], others: tuple[Amount, ...]) -> tu
         return items
     (number,), (other,) = items, others
     # Two limits are those of one measure, but 50 may be anything.
-    limits = other.dimension.endswith(" per volume") and _is_limit(number) and _is_limit(other)
+    limits = other.dimension.endswith(" per volume") and number.is_limit and other.is_limit
     if not (limits or other.dimension.startswith("value of ")):
         return items
     bound, own, written = _bound(other), _bound(number), _FIRST_NUMBER.search(other.text)
@@ -333,7 +341,7 @@ def _within(inner: Amount, outer: Amount) -> bool:
 
 
 def _overlap(a: Amount, b: Amount) -> bool:
-    if _is_limit(a) and _is_limit(b) and (a.low is None) == (b.low is None):
+    if a.is_limit and b.is_limit and (a.low is None) == (b.low is None):
         # "Below 130" and "below 150" have much in common, but as targets or limits they are two.
         return _same(a, b)
     for lower, upper in ((a, b), (b, a)):
@@ -346,10 +354,6 @@ def _overlap(a: Amount, b: Amount) -> bool:
         elif lower.high < upper.low:
             return False
     return True
-
-
-def _is_limit(amount: Amount) -> bool:
-    return (amount.low is None) != (amount.high is None)
 
 
 def _ends_agree(x: float | None, y: float | None, a: Amount, b: Amount) -> bool:

@@ -95,8 +95,8 @@ def read_unitless(text: str, start: int, floor: int, number: Number, second: Num
 
 
 def _read_measured(margins: Comparatives, measure: re.Match[str], low: float, high: float) -> AmountReading:
-    name = (measure["latin"] or measure["chinese"]).rstrip("s")
-    end = measure.end("latin" if measure["latin"] else "chinese")
+    group = "latin" if measure["latin"] else "chinese"
+    name, end = measure[group].rstrip("s"), measure.end(group)
     if _RATE.search(measure.string, max(0, end - 20), end):
         return make_reading(margins, "rate", low, high)
     if name in _FILTRATION:

@@ -314,9 +314,9 @@ def _compare_gists_of_one_stance(a: Phrase, b: Phrase, ours: Gist, theirs: Gist)
 
 def _limit_one_side(a: Phrase, b: Phrase) -> bool:
     """Return whether all amounts of two phrases are upper limits, or all lower ones, and one phrase is nothing else."""
-    sides = {(amount.low is None, amount.high is None) for phrase in (a, b) for amount in phrase.amounts.items}
+    amounts = (*a.amounts.items, *b.amounts.items)
     alone = any(not any(map(str.isalnum, phrase.amounts.rest)) for phrase in (a, b))
-    return alone and sides in ({(True, False)}, {(False, True)})
+    return alone and all(amount.is_limit for amount in amounts) and len({amount.low is None for amount in amounts}) == 1
 
 
 def _denies(denied: Gist, affirmed: Gist) -> bool:
