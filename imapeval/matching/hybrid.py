@@ -108,7 +108,7 @@ class HybridMatcher:
             similarity="centred-cosine+token-dice,by-stance",
             **({} if self.facts is None else {"agreement": self.facts.identity}),
             **others,
-            v="29",
+            v="30",
         )
 
     async def match(

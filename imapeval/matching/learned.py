@@ -63,19 +63,17 @@ _CONTRADICTION = RELATIONS.index(Relation.CONTRADICTION.value)
 def combine_agreement(
     probabilities: npt.NDArray[np.floating], similarities: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Return the similarities of undecided pairs from the agreement that the small model expects and from their words.
+    """Return the similarities of undecided pairs: the agreement that the small model expects, and that of their words.
 
-    The twelfth root raises low values most: the model expects little of a rewording that it is not sure of, and many
-    such facts should count for more than a few copied ones (docs/graph-relations.md). What it makes of next to nothing
-    is subtracted. So an undecided pair often earns more than one that is known to be belonging.
+    The geometric mean of the two, in which what the model expects counts twice: words show what is worded alike, the
+    model what is meant alike, and a pair needs both (docs/graph-relations.md).
 
     Args:
         probabilities: Of each of `RELATIONS` for every pair, shape (..., 5).
         similarities: Of their words, shape (...).
     """
     expected = probabilities.astype(np.float64) @ np.array(AGREEMENT)
-    credit = ((expected**2 * similarities) ** (1 / 12) - 0.2) / 0.8
-    return np.round(np.clip(credit, 0.0, 1.0) ** 2, 4)
+    return np.round(np.cbrt(expected**2 * similarities), 4)
 
 
 def decide_relations(matches: Sequence[Match], probabilities: npt.NDArray[np.floating]) -> list[Match]:
