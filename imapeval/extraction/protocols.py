@@ -7,6 +7,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from imapeval.errors import SampleError
+from imapeval.llm.gathering import gather_results
 from imapeval.types import AnswerImap, Imap, Lang, QuestionImap, Sample
 
 if TYPE_CHECKING:
@@ -109,23 +110,14 @@ class TwoStepExtractor:
         )
         asked = await _name_text("question", reading)
         several = len(sample.references) > 1
-        # All are awaited even if one fails: they are paid for, and must not continue in the background after the run.
-        readings = await asyncio.gather(
-            *(
-                _name_text(
-                    f"reference {number}" if several else "reference",
-                    self._read_once(("reference", lang, sample.question, text), lambda text=text: answer(text)),
-                )
-                for number, text in enumerate(sample.references, 1)
-            ),
-            _name_text("response", answer(sample.response)),
-            return_exceptions=True,
-        )
-        errors = [reading for reading in readings if isinstance(reading, BaseException)]
-        if errors:
-            # An error that concerns all samples takes precedence over one of this sample.
-            raise next((error for error in errors if not isinstance(error, SampleError)), errors[0])
-        *references, answered = (reading for reading in readings if not isinstance(reading, BaseException))
+        work = [
+            _name_text(
+                f"reference {number}" if several else "reference",
+                self._read_once(("reference", lang, sample.question, text), lambda text=text: answer(text)),
+            )
+            for number, text in enumerate(sample.references, 1)
+        ]
+        *references, answered = await gather_results([*work, _name_text("response", answer(sample.response))])
         return tuple(
             Imap(asked.query, asked.constraint, reference.inform, answered.inform, reference_index=index)
             for index, reference in enumerate(references or [AnswerImap(())])

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from imapeval.errors import ProviderError, SampleError
-from imapeval.llm.protocol import PERMANENT_KINDS
+from imapeval.llm.gathering import gather_results
 from imapeval.signature import signature
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable, Sequence
+    from collections.abc import Sequence
 
     from imapeval.extraction.protocols import Extractor
     from imapeval.types import Imap, Sample
 
 TEMPERATURE = 0.9
 """Sampling temperature, so that readings differ where the text is open to interpretation: Wang et al. 2024."""
-
-_T = TypeVar("_T")
 
 
 class RepeatedExtractor:
@@ -61,27 +57,3 @@ class RepeatedExtractor:
 
         readings = await gather_results((read(*item) for item in enumerate(self._extractors)), needed=self._needed)
         return tuple(imap for reading in readings for imap in reading)
-
-
-async def gather_results(work: Iterable[Awaitable[_T]], *, needed: int | None = None) -> list[_T]:
-    """Return the results of work that succeeded, in order: at least `needed`, or all of them for None.
-
-    Raises:
-        ImapEvalError: One failed for a reason that concerns more than this sample, or for a transient one.
-        SampleError: Too many failed; the first of their errors.
-    """
-    # All are awaited even if one fails: they are paid for, and go to the cache.
-    results = await asyncio.gather(*work, return_exceptions=True)
-    errors = [result for result in results if isinstance(result, BaseException)]
-    # A transient failure may not occur again, or is a request waiting for its batch ("pending").
-    passing = [error for error in errors if not _is_permanent(error)]
-    if passing:
-        # An error that ends the run takes precedence over one that fails a sample.
-        raise min(passing, key=lambda error: isinstance(error, SampleError))
-    if errors and (needed is None or len(results) - len(errors) < needed):
-        raise errors[0]
-    return [result for result in results if not isinstance(result, BaseException)]
-
-
-def _is_permanent(error: BaseException) -> bool:
-    return error.kind in PERMANENT_KINDS if isinstance(error, ProviderError) else isinstance(error, SampleError)

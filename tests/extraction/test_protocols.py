@@ -110,9 +110,15 @@ async def test_the_only_reference_has_no_number():
 
 
 @pytest.mark.parametrize(
-    ("slow", "kind"), [(None, "no-fact"), (ServiceError("down", kind="unreachable"), "unreachable")]
+    ("slow", "kind"),
+    [
+        (None, "no-fact"),
+        (ServiceError("down", kind="unreachable"), "unreachable"),
+        # May pass, so that the next run tries again.
+        (ProviderError("slow", kind="timeout"), "timeout"),
+    ],
 )
-async def test_a_failure_waits_for_concurrent_readings(slow: ServiceError | None, kind: str):
+async def test_a_failure_waits_for_concurrent_readings(slow: Exception | None, kind: str):
     finished: list[str] = []
 
     class Uneven(Words):
@@ -125,7 +131,7 @@ async def test_a_failure_waits_for_concurrent_readings(slow: ServiceError | None
                 raise slow
             return AnswerImap(())
 
-    with pytest.raises((ExtractionError, ServiceError)) as caught:
+    with pytest.raises((ExtractionError, ProviderError, ServiceError)) as caught:
         await TwoStepExtractor(Uneven()).extract(Sample("1", "Q?", ("reference",), "response"))
     assert caught.value.kind == kind
     assert finished == ["response"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from imapeval.errors import UsageError
 from imapeval.extraction.injection_filter import has_content, is_about_score
-from imapeval.extraction.repeated import gather_results
+from imapeval.llm.gathering import gather_results
 from imapeval.llm.structured import templates
 from imapeval.metrics.base import Metric, computed, option, resource, unsigned
 from imapeval.metrics.judges.client import PROMPT_VERSION, RETRY_NOTE, JudgeClient

@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from imapeval.extraction.repeated import gather_results
+from imapeval.llm.gathering import gather_results
 from imapeval.llm.protocol import Message, Request
 from imapeval.llm.structured import templates
 from imapeval.llm.structured.client import OutputFormat, StructuredOutputClient

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from imapeval.extraction.repeated import gather_results
+from imapeval.llm.gathering import gather_results
 from imapeval.metrics.base import computed, option, range_parts
 from imapeval.metrics.judges.base import MultiStepJudge
 from imapeval.metrics.judges.client import MAX_LIST_TOKENS, JudgeRequest

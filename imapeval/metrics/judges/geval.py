@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from imapeval.extraction.repeated import gather_results
+from imapeval.llm.gathering import gather_results
 from imapeval.llm.structured import templates
 from imapeval.metrics.base import computed, unsigned
 from imapeval.metrics.judges.client import PROMPT_VERSION, JudgeRequest

@@ -17,7 +17,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from imapeval.errors import UsageError
-from imapeval.extraction.repeated import gather_results
+from imapeval.llm.gathering import gather_results
 from imapeval.metrics.base import BatchMetric, Metric, computed, option, resource, score_concurrently, unsigned
 from imapeval.metrics.likelihood.logprobs import Continuation, ServerLogprobReader, TokenLogprobs
 from imapeval.metrics.neural.models.weights import describe_missing_weights
