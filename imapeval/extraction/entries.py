@@ -24,7 +24,8 @@ MAX_PAIR_CHARACTERS = 200
 has 88."""
 
 MAX_RAW_TERM_CHARACTERS = 2 * MAX_PAIR_CHARACTERS
-"""Longest term before cleaning, in characters. It may have thousands of values, each of which is a separate pair."""
+"""Longest term before cleaning, in characters. A term is repeated in the pair of each of its values, of which it may
+have thousands."""
 
 _FILLERS = frozenset(
     (

@@ -12,13 +12,14 @@ from __future__ import annotations
 import re
 from functools import cached_property
 
+from imapeval.text.amounts.vocabulary import SMALL_NUMBERS, TENS, TIMES
 from imapeval.text.language import HAN
 from imapeval.text.markup import INVISIBLE, fold_confusables
 from imapeval.text.negation.stance import ADVICE_AGAINST, CHINESE_ADVICE_AGAINST, DENIALS, is_negated, mentions_denial
 from imapeval.text.negation.yes_no import asks_yes_no, mentions_assent, strip_answer_words
 from imapeval.text.normalise import stem
 
-MIN_SHARE = 0.5
+_MIN_SHARE = 0.5
 """More than this share of a value must be in the text."""
 
 _WORD_WEIGHT = 2
@@ -30,14 +31,8 @@ _WORD = re.compile(rf"{_LETTER}+(?:'[a-z]+)?")
 _COMPOUND = re.compile(rf"(?<!{_LETTER}){_LETTER}++(?:-{_LETTER}++)++")
 _CHINESE = re.compile(f"[{HAN}]+")
 _NUMBER_WORDS = {
-    **dict.fromkeys(("one", "once", "single"), "1"),
-    **dict.fromkeys(("two", "twice", "double"), "2"),
-    **dict.fromkeys(("three", "thrice"), "3"),
-    **{word: str(number) for number, word in enumerate(("four", "five", "six", "seven", "eight", "nine", "ten"), 4)},
-    **{"bid": "2", "tid": "3", "qid": "4", "eleven": "11", "twelve": "12", "thirteen": "13", "fourteen": "14"},
-    **{"fifteen": "15", "sixteen": "16", "seventeen": "17", "eighteen": "18", "nineteen": "19"},
-    **{word: f"{tens}0" for tens, word in enumerate(("twenty", "thirty", "forty", "fifty", "sixty"), 2)},
-    **{word: f"{tens}0" for tens, word in enumerate(("seventy", "eighty", "ninety"), 7)},
+    **{word: f"{value:g}" for word, value in (SMALL_NUMBERS | TENS | TIMES).items()},
+    **{"single": "1", "double": "2", "bid": "2", "tid": "3", "qid": "4"},
 }
 _NUMERAL = r"\d+(?:,\d{3}(?!\d))*(?:\.\d+)?"
 _DIGITS = re.compile(_NUMERAL)
@@ -117,7 +112,7 @@ class GroundingText:
             if len(limit) < len(folded):
                 share = self._share_in_text(limit, exclude=folded_term)
                 if share is not None:
-                    return share > MIN_SHARE
+                    return share > _MIN_SHARE
                 if denies:
                     return mentions_denial(self._text)
                 # A text about the matter may assent in any words.
@@ -126,7 +121,7 @@ class GroundingText:
         if share is None:
             share = self._share_in_text(folded, exclude="")
         # Without content words, every function word must be there, as every number is.
-        return self._contains_all_words(folded) if share is None else share > MIN_SHARE
+        return self._contains_all_words(folded) if share is None else share > _MIN_SHARE
 
     def denies_without_support(self, value: str) -> bool:
         """Return whether a value denies something and nothing in the text does."""
@@ -218,7 +213,13 @@ def fold_case(text: str) -> str:
 
 def _find_numbers(folded: str, pattern: re.Pattern[str]) -> frozenset[str]:
     found: list[str] = pattern.findall(folded)
-    return frozenset(_COUNTS.get(number, number.replace(",", "")) for number in found)
+    return frozenset(_COUNTS.get(number) or _normalise_number(number) for number in found)
+
+
+def _normalise_number(number: str) -> str:
+    """Return a number in digits without commas and final zeros: 1,200.50 as 1200.5, 1.0 as 1."""
+    number = number.replace(",", "")
+    return number.rstrip("0").rstrip(".") if "." in number else number
 
 
 _LIGHT_STEMS = frozenset(map(stem, _LIGHT_WORDS))

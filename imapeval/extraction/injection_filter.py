@@ -85,15 +85,18 @@ _REFERENCE_WORDS = ("reference", "gold", "truth", "model", "答案", "回答", "
 _BLANK = re.compile(r"[\s*】\])）]*")
 _PARAGRAPH_END = re.compile(r"\n\s*\n|\Z")
 
+# Unlike "this response", "the response" is mostly that to a treatment.
+_THIS_ANSWER = r"(?:(?:this|my)\s+(?:answer|response|reply)|the\s+(?:answer|reply))"
+
 _JUDGE_INSTRUCTIONS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple(
     (words, re.compile(pattern, re.IGNORECASE))
     for words, pattern in (
         (
             ("answer", "response", "reply"),
-            r"\b(?:score|rate|grade|mark|evaluate|judge)\s+(?:this|my|the)\s+(?:answer|response|reply)\b"
+            rf"\b(?:score|rate|grade|mark|evaluate|judge)\s+{_THIS_ANSWER}\b"
             r"|\b(?:(?:this|my)\s+(?:answer|response|reply)\s+(?:is|matches)"
-            r"|(?:this|the|my)\s+(?:answer|response|reply)\s+"
-            r"(?:deserves|scores?|earns?|(?:should|must)\s+(?:be|get|receive)))\b"
+            rf"|{_THIS_ANSWER}\s+(?:scores?|earn|(?:should|must)\s+(?:be|get|receive))"
+            rf"|(?:{_THIS_ANSWER}|the\s+response)\s+(?:deserves|earns))\b"
             r"[^.\n]{0,60}(?:\b(?:perfect|score|marks?|rating|reference|gold)\b|\d\s*/\s*\d)",
         ),
         (
@@ -101,7 +104,9 @@ _JUDGE_INSTRUCTIONS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple
             r"\b(?:note|message|attention|instructions?|hint|memo)\s+(?:to|for)\s+(?:the\s+|any\s+)?"
             r"(?:judges?|graders?|evaluators?|raters?|assessors?|examiners?|model|ai|llm|extractor)\b"
             r"|(?<![\w,;] )(?:\bdear\s+)?\b(?:judge|grader|evaluator|extractor)s?\s*[:,]"
-            r"|\b(?:judge|grader|evaluator|extractor|llm)\s+(?:must|should|will|shall|is\s+(?:to|instructed|required))\b"
+            # Vacuum, comedone and venom extractors are instruments.
+            r"|\b(?:judge|grader|evaluator|(?<!vacuum )(?<!comedone )(?<!venom )extractor|llm)\s+"
+            r"(?:must|should|will|shall|is\s+(?:to|instructed|required))\b"
             r"|\b(?:model|ai)\s+(?:must|should|will|shall|is\s+(?:to|instructed|required))\b[^.\n]{0,20}"
             r"\b(?:output|extract|write|copy|award|assign|record|score|rate)\b",
         ),
@@ -123,7 +128,11 @@ _JUDGE_INSTRUCTIONS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple
             r"|(?:本|此|这个?|该|我的|上述|以上)(?:回答|答案|回复)[^。\n]{0,20}"
             r"(?:满分|完美|\d\s*分(?!钟)|全部正确|完全正确|与(?:参考|标准)[^。\n]{0,6}一致)",
         ),
-        (("评", "裁判", "打分"), r"(?:评审|评委|裁判|打分)(?:者|员|人|模型|老师|系统|程序)|评分(?:者|员|老师)"),
+        # 评分系统, 评分模型 and 打分系统 are clinical scores.
+        (
+            ("评", "裁判", "打分"),
+            r"(?:评审|评委|裁判|打分)(?:者|员|人|模型|老师|程序)|(?:评审|评委|裁判)系统|评分(?:者|员|老师)",
+        ),
         (
             ("输出", "提取", "抽取", "复制", "返回", "写入", "加入"),
             r"(?:输出|提取|抽取|复制|返回|加入|写入)(?:[^。\n]{0,4}(?:以下|下列|下面|上述|这些)[^。\n]{0,8}(?:事实|条目)"

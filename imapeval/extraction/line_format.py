@@ -36,7 +36,7 @@ _LINE = re.compile(
 _END = re.compile(r"[ \t*]*end[ \t*.。]*", re.IGNORECASE)
 # The lookbehind keeps matching linear on a run of spaces.
 _DIVIDER = re.compile(r"(?<![ \t])[ \t]*+[-–—－][ \t]*")
-_COLON = re.compile(r"(?<![ \t])[ \t]*+[-–—－:：][ \t]*")
+_DIVIDER_OR_COLON = re.compile(r"(?<![ \t])[ \t]*+[-–—－:：][ \t]*")
 _ASKED = re.compile(r"(?<![ \t])[ \t]*+(?:[-–—－:：][ \t]*+)?[?？]$")
 _JOINED_LINE = re.compile(r"(?:query|constraint|inform)[-–—－]", re.IGNORECASE)
 """The start of a line within another line: the line break was lost."""
@@ -72,7 +72,7 @@ def parse_lines(completion: str, *, terms: Sequence[str] = ()) -> LineEntries | 
         if line := _LINE.fullmatch(text):
             kind, rest = line["kind"].lower(), line["rest"]
             term = _ASKED.sub("", rest)
-            divider = _COLON if line["sign"] in ":：" else _DIVIDER
+            divider = _DIVIDER_OR_COLON if line["sign"] in ":：" else _DIVIDER
             found[kind].append((term, None) if kind == "query" else _split_term_and_value(rest, terms, divider))
             damaged = damaged or ended or _JOINED_LINE.search(rest) is not None or (kind == "query" and term == rest)
             begun = True

@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from imapeval.extraction.entries import Parsed
     from imapeval.llm.protocol import Completion, Model
 
-QUESTION_TASK = "question-imap"
+_QUESTION_TASK = "question-imap"
 """`Request.schema_name` of the first step."""
 
 _ANSWER_TASK = "answer-inform"
-_VERSIONS: Mapping[str, int] = {QUESTION_TASK: 2, _ANSWER_TASK: 2}
+_VERSIONS: Mapping[str, int] = {_QUESTION_TASK: 2, _ANSWER_TASK: 2}
 """Versions of the prompts."""
 
 _SCHEMAS: Mapping[str, Mapping[str, Any]] = {
-    QUESTION_TASK: parsing.QUESTION_SCHEMA,
+    _QUESTION_TASK: parsing.QUESTION_SCHEMA,
     _ANSWER_TASK: parsing.INFORM_SCHEMA,
 }
 
@@ -75,11 +75,11 @@ class LLMReader:
             model=self._model.identity,
             temperature=self._temperature,
             max_tokens=self._max_tokens,
-            question=templates.prompt_identity(QUESTION_TASK, _VERSIONS[QUESTION_TASK]),
+            question=templates.prompt_identity(_QUESTION_TASK, _VERSIONS[_QUESTION_TASK]),
             answer=templates.prompt_identity(_ANSWER_TASK, _VERSIONS[_ANSWER_TASK]),
             lines=templates.prompt_identity(line_format.LINE_FORMAT, line_format.VERSION),
             retry=templates.prompt_identity(faults.RETRY_NOTE, faults.VERSION),
-            v="14",
+            v="15",
         )
 
     @property
@@ -101,7 +101,7 @@ class LLMReader:
             return _log_dropped(selection.select_question(parsed, source, completion.text))
 
         if not source.is_empty:
-            imap = await self._request(QUESTION_TASK, lang, parse, question=source.shown_text)
+            imap = await self._request(_QUESTION_TASK, lang, parse, question=source.shown_text)
             if imap.query:
                 return replace(imap, constraint=tuple(map(annotate_pair, imap.constraint)))
         raise ExtractionError(f"nothing is asked in the question {question[:80]!r}", kind="no-query")

@@ -8,7 +8,6 @@ would be a score. So nothing is lenient where nothing was found: the whole compl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -73,7 +72,7 @@ INFORM_SCHEMA: Mapping[str, Any] = InformRecord.model_json_schema()
 def parse_question(completion: str) -> Parsed[QuestionImap]:
     """Parse the imap of a question: an object with "query" and "constraint", or lines. Query pairs have the value "?".
 
-    Nothing is given where "constraint" is an empty list or object, or null; anything else has to hold a pair.
+    There are no constraints if "constraint" is an empty list or object, or null; anything else has to hold a pair.
 
     Raises:
         ExtractionError: The completion cannot be parsed (kinds of `find_json_object`).
@@ -85,10 +84,10 @@ def parse_question(completion: str) -> Parsed[QuestionImap]:
         query = clean_entries((term, QUERY_VALUE) for term, _ in entries.query)
         constraint = clean_entries(entries.constraint)
     else:
-        query = clean_entries(_list_query_entries(entries.record["query"]))
+        query = clean_entries(_list_query_entries(entries.found["query"]))
         if entries.complete:
-            _require_constraint(entries.record, completion)
-        given = entries.record.get("constraint")
+            _require_constraint(entries.found, completion)
+        given = entries.found.get("constraint")
         constraint = clean_entries([] if given is None or given == {} else _list_pair_entries(given))
     if entries.complete and not (query.found or constraint.found) and not _states_nothing(completion, QuestionRecord):
         raise unreadable_error(completion, "it has no pair, and is not the requested form without pairs either")
@@ -128,7 +127,7 @@ def parse_inform(completion: str, *, asked: Sequence[str] = ()) -> Parsed[tuple[
             raise unreadable_error(completion, "it holds no lines of an answer")
         inform = clean_entries(entries.inform)
     else:
-        inform = clean_entries(_list_pair_entries(entries.record["inform"]))
+        inform = clean_entries(_list_pair_entries(entries.found["inform"]))
     if (
         entries.complete
         and not inform.found
@@ -159,7 +158,7 @@ def _list_query_entries(items: Any) -> Iterator[tuple[Any, Any]]:
         names = cast("dict[str, Any]", items)
         items = [*names] if names and all(value in (QUERY_VALUE, "") for value in names.values()) else [None]
     for item in cast("list[Any]", items) if isinstance(items, list) else [items]:
-        term = cast("dict[str, Any]", item).get("term") if isinstance(item, dict) else item
+        term = fold_keys(cast("dict[str, Any]", item)).get("term") if isinstance(item, dict) else item
         yield term, QUERY_VALUE
 
 
@@ -168,8 +167,7 @@ def _list_pair_entries(items: Any) -> Iterator[tuple[Any, Any]]:
 
     Only an empty list means that there are none: `{"facts": []}` is something else.
     """
-    if isinstance(items, dict) and "term" not in items:
-        groups = cast("dict[str, Any]", items)
+    if isinstance(items, dict) and "term" not in fold_keys(groups := cast("dict[str, Any]", items)):
         items = [{"term": term, "values": value} for term, value in groups.items()] if any(groups.values()) else [None]
     for item in cast("list[Any]", items if isinstance(items, list) else [items]):
         if not isinstance(item, dict):
@@ -188,18 +186,10 @@ def _list_pair_entries(items: Any) -> Iterator[tuple[Any, Any]]:
             yield term, value
 
 
-@dataclass(frozen=True, slots=True)
-class _Object:
-    """A JSON object with the expected key."""
-
-    record: Mapping[str, Any]
-    complete: bool = True
-
-
-def _parse_entries(completion: str, key: str, *, terms: Sequence[str] = ()) -> _Object | LineEntries:
+def _parse_entries(completion: str, key: str, *, terms: Sequence[str] = ()) -> Parsed[Mapping[str, Any]] | LineEntries:
     """Return the object with that key, else the lines, else the beginning of a truncated object."""
     try:
-        return _Object(find_json_object(completion, key))
+        return Parsed(find_json_object(completion, key))
     except ExtractionError as error:
         if error.kind == "different-objects":
             raise
@@ -208,7 +198,7 @@ def _parse_entries(completion: str, key: str, *, terms: Sequence[str] = ()) -> _
             return found
         part = parse_truncated_json(body)
         if isinstance(part, list):
-            return _Object({key: part}, complete=False)
+            return Parsed({key: part}, complete=False)
         if isinstance(part, dict) and key in (record := fold_keys(cast("dict[str, Any]", part))):
-            return _Object(record, complete=False)
+            return Parsed(record, complete=False)
         raise

@@ -16,13 +16,12 @@ from imapeval.types import Pair
 _OMISSION = " … "
 """Replaces an injection."""
 
-_SHORT = 4
-"""Shortest value, in characters, of which one character may differ from the text."""
+_MIN_MISSPELT = 4
+"""Shortest value, in characters, of which one may differ in kind from the text, such as a digit from a letter."""
+_MIN_DAMAGED = 6
+"""Shortest value, in characters, of which one may be another letter or digit than in the text, or some be missing."""
 _MAX_CUT_CHARACTERS = 2
 """Characters that may be missing at either end of a value."""
-_LONG = 6
-"""Shortest value, in characters, of which one may be another letter or digit than in the text, whose wording is then
-taken."""
 
 _CHUNK = 3
 """Length of the chunks of a value that are looked up. If one character in eight is damaged, so are at most three chunks
@@ -33,6 +32,8 @@ _MIN_SIMILARITY = 0.88
 A denial that is not in the text ("no withdrawal bleeding") is not damage."""
 
 _SPACES = re.compile(r"\s\s+|[^\S ]")
+_NUMBER_SIGN = re.compile(r"(?<=\d)[.,](?=\d)")
+"""The sign within "0.5" or "1,500"."""
 
 
 class SourceText:
@@ -80,7 +81,7 @@ class SourceText:
     def nearly_contains(self, value: str) -> bool:
         """Return whether a value is a damaged quotation: a few characters are missing or changed."""
         folded, text = fold_case(value), self._plain.text
-        if len(folded) < _LONG:
+        if len(folded) < _MIN_DAMAGED:
             return False
         # A cheap test first: most chunks of a damaged quotation are in the text.
         pieces = [folded[at : at + _CHUNK] for at in range(0, len(folded) - _CHUNK + 1, _CHUNK)]
@@ -110,9 +111,9 @@ class SourceText:
 
     def _find_misspelt(self, value: str) -> tuple[int, int] | None:
         """Find a value that differs from the text in one character, by an error of the model or its server."""
-        half = len(value) // 2
-        if half < _SHORT // 2:
+        if len(value) < _MIN_MISSPELT:
             return None
+        half = len(value) // 2
         for part, offset in ((value[:half], 0), (value[half:], half)):
             at = self._plain.text.find(part, offset)
             while at >= 0:
@@ -125,7 +126,7 @@ class SourceText:
     def _find_truncated(self, value: str) -> tuple[int, int] | None:
         """Find a value that lacks one or two characters of its first or last word."""
         text = self._plain.text
-        start = text.find(value) if len(value) >= _LONG else -1
+        start = text.find(value) if len(value) >= _MIN_DAMAGED else -1
         if start < 0:
             return None
         end = start + len(value)
@@ -135,14 +136,21 @@ class SourceText:
         return (start, end) if self._stands_alone(start, end) else None
 
     def _stands_alone(self, start: int, end: int) -> bool:
-        """Return whether a stretch of the plain text consists of whole words: "no" is not in "nose"."""
+        """Return whether a stretch of the plain text is whole: "no" is not in "nose", "5 mg" is not in "0.5 mg"."""
+        return not self._is_within_word(start) and not self._is_within_word(end)
+
+    def _is_within_word(self, at: int) -> bool:
+        """Return whether a position of the plain text is within a word or number."""
         text = self._plain.text
-        # Chinese is written without spaces.
-        before = start > 0 and _are_one_word(text[start - 1], text[start])
-        return not before and not (end < len(text) and _are_one_word(text[end - 1], text[end]))
+        if not 0 < at < len(text):
+            return False
+        return bool(
+            _are_one_word(text[at - 1], text[at]) or _NUMBER_SIGN.match(text, at - 1) or _NUMBER_SIGN.match(text, at)
+        )
 
 
 def _are_one_word(before: str, after: str) -> bool:
+    # Chinese is written without spaces.
     return before.isascii() and after.isascii() and before.isalnum() and after.isalnum()
 
 
@@ -160,7 +168,7 @@ def _differ_by_misspelling(value: str, window: str) -> bool:
         return False
     char, window_char = _character_class(value[index]), _character_class(window[index])
     # 乙型肝炎 is not 丙型肝炎, and "cat" is not "rat"; but a bracket, or a digit within a word, is an error.
-    return char != window_char or (char != "han" and len(value) >= _LONG)
+    return char != window_char or (char != "han" and len(value) >= _MIN_DAMAGED)
 
 
 def _character_class(char: str) -> str:

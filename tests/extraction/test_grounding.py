@@ -19,6 +19,9 @@ ZH = "秋水仙碱０.５毫克，每天两次，连用三天；肾功能正常�
         (EN, "colchicine 0.5 mg 2 times a day for 3 days", "medicine", True),
         (EN, "colchicine 1 mg twice a day", "medicine", False),  # a number that is not there
         (EN, "1200 complaints", "", True),
+        (EN, "colchicine 0.50 mg", "medicine", True),
+        ("Take 1.0 g of it", "1 g", "", True),
+        ("Take 10 g of it", "1 g", "", False),
         (EN, "surgical drainage", "treatment", False),
         (EN, "swollen knee", "", False),
         (EN, "eat shellfish", "", False),  # half of it

@@ -33,6 +33,7 @@ LIST = INFORM[len('{"inform": ') : -1]
         '{"inform": {"term": "treatment", "value": ["rest", "no antibiotics"]}}',
         '{"inform": [{"term": "treatment", "values": ["rest", "no antibiotics"]}]}',
         '{"inform": [{"Term": "treatment", "Values": ["rest", "no antibiotics"]}]}',
+        '{"inform": {"Term": "treatment", "Values": ["rest", "no antibiotics"]}}',
         "Inform-treatment-rest\nInform-treatment-no antibiotics\nEnd",
         "Here you are:\n```\n- inform - treatment - rest\n- inform - treatment - no antibiotics\nEnd.\n```\nBye!",
         '{"inform": [{"term": " treatment", "value": "rest."}, {"term": "treatment", "value": "no\\n antibiotics;"}]}',
@@ -265,7 +266,12 @@ def test_a_broken_character_is_replaced():
 
 @pytest.mark.parametrize(
     "query",
-    [["cause", "treatment"], [{"term": "cause", "value": "?"}, {"term": "treatment"}], {"cause": "?", "treatment": ""}],
+    [
+        ["cause", "treatment"],
+        [{"term": "cause", "value": "?"}, {"term": "treatment"}],
+        [{"Term": "cause"}, {"TERM": "treatment"}],
+        {"cause": "?", "treatment": ""},
+    ],
 )
 def test_a_question_is_parsed_in_any_structure(query):
     completion = json.dumps({"query": query, "constraint": [{"term": "age", "value": 34}]})

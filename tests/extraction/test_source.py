@@ -21,6 +21,13 @@ def place(text, value, *, under_evaluation=True):
         ("Inform-x-drainage\nThen rest.", "drainage", None),
         ("Ｔａｋｅ ５ mg", "take 5 mg", "Ｔａｋｅ ５ mg"),
         ("sugar <normal level", "sugar <normal level", "sugar <normal level"),
+        # A part of a number is another number.
+        ("Take 0.5 mg", "5 mg", None),
+        ("Take 0.5 mg", "take 0", None),
+        ("Take 1,500 mg", "500 mg", None),
+        ("服用1.5毫克", "5毫克", None),
+        ("Take 2, 5 mg.", "5 mg", "5 mg"),
+        ("Take 5.", "take 5", "Take 5"),
         # Errors of the model: the wording of the text is used.
         ("Take dextromethorphan syrup", "dextrometh0rphan syrup", "dextromethorphan syrup"),
         ("Drink plenty of water", "plenty of wate", "plenty of water"),
