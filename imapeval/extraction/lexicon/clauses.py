@@ -122,7 +122,7 @@ class _Number:
 def split_sentences(text: str) -> Iterator[Piece]:
     """Yield the sentences and lines of a text, and the items numbered within a line, without markers and punctuation."""
     ends = list(_join_answers(text, [(m.start(), m.end()) for m in _SENTENCE_END.finditer(text)]))
-    numbers = [(number.start, number.end) for number in find_numbers(text)]
+    numbers = [(number.start, number.end) for number in _find_numbers(text)]
     yield from _split(text, 0, sorted([*ends, *numbers]) if numbers else ends)
 
 
@@ -196,10 +196,10 @@ def _split(text: str, offset: int, boundaries: Iterable[tuple[int, int]]) -> Ite
         start = max(start, following)
 
 
-def find_numbers(text: str) -> list[_Number]:
+def _find_numbers(text: str) -> list[_Number]:
     """Return the numbers of items that follow each other within a line, with the conjunctions before them.
 
-    >>> [number.value for number in find_numbers("Avoid 1) beer, 2) wine and 3) coffee for 2) weeks")]
+    >>> [number.value for number in _find_numbers("Avoid 1) beer, 2) wine and 3) coffee for 2) weeks")]
     [1, 2, 3]
     """
     numbers: list[_Number] = []

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from imapeval.types import Lang
 
-MAX_QUESTION_CHARACTERS = 5000
+_MAX_QUESTION_CHARACTERS = 5000
 """Characters of a question that are compared with an answer to find repetitions; a dialogue may be long."""
 
 _RESTATED_SHARE = 0.5
@@ -110,7 +110,7 @@ class QuestionContent:
     """
 
     def __init__(self, question: str, lang: Lang) -> None:
-        self._question = question[:MAX_QUESTION_CHARACTERS]
+        self._question = question[:_MAX_QUESTION_CHARACTERS]
         self._lang: Lang = lang
         self._tokens = parse_phrase(self._question).tokens
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from imapeval.graph.store.graph import Graph
 
 
-MIN_IMPORTANCE = 0.001
-"""An answer of facts that hardly matter is weighed too."""
+_MIN_IMPORTANCE = 0.001
+"""Least importance of a fact: if all were 0, an answer of facts that hardly matter would have no weight."""
 
 _DIGIT = r"\d一二三四五六七八九十两"
 _UNIT = "个?(?:天|周|星期|月|年)"
@@ -143,7 +143,7 @@ class LexiconReader:
         weights = self.facts.weigh(question_text, [pair.value for pair in found])
         return AnswerImap(
             tuple(
-                replace(pair, importance=max(MIN_IMPORTANCE, round(float(weight), 3)))
+                replace(pair, importance=max(_MIN_IMPORTANCE, round(float(weight), 3)))
                 for pair, weight in zip(found, weights, strict=True)
             )
         )

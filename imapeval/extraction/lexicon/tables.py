@@ -61,7 +61,7 @@ class Table:
     rows: list[list[TableCell]]
     governor: str = ""
 
-    def name(self, column: int) -> str:
+    def header(self, column: int) -> str:
         """Return the header of a column."""
         return self.heads[column] if column < len(self.heads) else ""
 
@@ -143,7 +143,7 @@ def _split_row(line: re.Match[str]) -> list[TableCell]:
 
 def read_table(table: Table, lang: Lang) -> Iterator[GovernedSentence | Piece]:
     """Yield the sentences of a table, and the statements that consist of several cells."""
-    governors = [table.governor or find_list_governor(table.name(0), lang)]
+    governors = [table.governor or find_list_governor(table.header(0), lang)]
     governors += [find_list_governor(strip_question(head), lang) for head in table.heads[1:]]
     for row in table.rows:
         yield from _read_row(row, table, governors + [""] * (len(row) - len(governors)), lang)
@@ -160,7 +160,9 @@ def _read_row(
     for column, cell in enumerate(row[1:_MAX_COLUMNS], 1):
         answer = read_verdict(cell.raw)
         if answer is not None:
-            verdicts += [_state_answer(name, table.name(column), governors[column], lang, yes=answer) for name in names]
+            verdicts += [
+                _state_answer(name, table.header(column), governors[column], lang, yes=answer) for name in names
+            ]
         elif cell.piece is None:
             continue
         elif not label or len(cell.raw) > _MAX_DETAIL_CHARACTERS or (governors[column] and not is_detail(cell.raw)):
@@ -188,4 +190,4 @@ def _read_row(
 def _names_row(table: Table, governors: list[str]) -> bool:
     """Return whether the first column only names the rows of columns such as "eat" and "avoid"."""
     has_lists = any(governors[1:])
-    return has_lists and (len(table.heads) > 2 or not table.name(0) or is_category(table.name(0)))
+    return has_lists and (len(table.heads) > 2 or not table.header(0) or is_category(table.header(0)))
