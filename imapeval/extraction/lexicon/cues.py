@@ -23,7 +23,7 @@ class QueryTerm:
     Attributes:
         key: Name in all languages, and the English label.
         zh: The Chinese label.
-        question_cues: Wordings of a question that ask for it, per language.
+        question_cues: Wordings of a question that ask for it, per language; none for advice, which any question asks for without them.
         types: Types of concepts whose mention in an answer informs about it.
         answer_cue: Wordings of an answer that inform about it if no concept decides.
     """
@@ -45,6 +45,15 @@ def _make_term(
     question_cues: dict[Lang, re.Pattern[str]] = {"en": re.compile(cue_en, re.IGNORECASE), "zh": re.compile(cue_zh)}
     return QueryTerm(key, zh, question_cues, types, re.compile(answer_cue, re.IGNORECASE))
 
+
+_ADVICE = QueryTerm(
+    "advice",
+    "建议",
+    {},
+    ("lifestyle", "procedure", "drug", "test", "department"),
+    re.compile(r"\bavoid\b|\btry\b|\bshould\b|\brecommend|\badvis|\bconsult|建议|注意|避免|保持|应", re.IGNORECASE),
+)
+"""The term of a question without any cue: people write to a doctor to learn what to do."""
 
 TERMS: tuple[QueryTerm, ...] = (
     _make_term(
@@ -182,20 +191,9 @@ TERMS: tuple[QueryTerm, ...] = (
         ("disease", "symptom"),
         r"\bmeans?\b|\bindicat|\bsuggest|说明|意味|提示|表明|表示",
     ),
-    _make_term(
-        "advice",
-        "建议",
-        r"\badvi[cs]e\b|\bsuggest(?:ions?)?\b|\bshould (?:i|we|he|she|my)\b|\bcan (?:i|we|he|she)\b|\bis it (?:ok|okay|fine|possible|advisable|necessary)"
-        r"|\bdo (?:i|we) (?:need|have) to\b|\bwhat precautions?\b|\bopinion\b|\bhelp\b|\bguide\b|\bhow (?:to|do|can|should)\b",
-        r"建议|注意什么|注意哪些|注意事项|该怎么|应该怎|怎么做|如何做|可以.{0,15}吗|能.{0,12}吗|需要.{0,15}吗|要不要|需不需要|应注意|如何护理|怎么护理|护理|措施|怎么调理|如何改善",
-        ("lifestyle", "procedure", "drug", "test", "department"),
-        r"\bavoid\b|\btry\b|\bshould\b|\brecommend|\badvis|\bconsult|建议|注意|避免|保持|应",
-    ),
+    _ADVICE,
 )
 """In order of precedence for a clause that could inform about several of them."""
-
-DEFAULT_TERM = "advice"
-"""The term of a question without any cue: people write to a doctor to learn what to do."""
 
 _COURTESY: dict[Lang, re.Pattern[str]] = {
     "en": re.compile(
@@ -244,12 +242,11 @@ def find_asked_terms(question: str, *, lang: Lang) -> tuple[QueryTerm, ...]:
     """Return the terms that a question asks for, in order of appearance of their first cue.
 
     If it has interrogative sentences, only these count: "He had surgery. Why does it hurt?" asks for a cause. It may
-    ask for several terms ("what is it and how to treat it"). Without any cue, the result is `DEFAULT_TERM`.
+    ask for several terms ("what is it and how to treat it"). Without any cue, it asks for advice.
     """
     sentences = [f"{piece.text}{question[piece.end : piece.end + 1]}" for piece in split_sentences(question)]
     asking = " \n ".join([sentence for sentence in sentences if _ASKING[lang].search(sentence)] or sentences)
-    hits = [(hit.start(), term) for term in TERMS if (hit := term.question_cues[lang].search(asking))]
-    specific = [(at, term) for at, term in hits if term.key != DEFAULT_TERM] or hits
-    if not specific:
-        return tuple(term for term in TERMS if term.key == DEFAULT_TERM)
-    return tuple(term for _, term in sorted(specific, key=lambda hit: hit[0]))
+    hits = [
+        (hit.start(), term) for term in TERMS if (cue := term.question_cues.get(lang)) and (hit := cue.search(asking))
+    ]
+    return tuple(term for _, term in sorted(hits, key=lambda hit: hit[0])) or (_ADVICE,)
