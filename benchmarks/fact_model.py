@@ -14,6 +14,8 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
+from dataclasses import replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,8 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ROOT = Path(__file__).parents[1]
-ITEMS = Path(__file__).with_name("fact_items.jsonl")
-HELD_OUT = 6
+DATA = Path(__file__).parent
+HELD_OUT_EVERY = 6
 """Every sixth line of `relation_items.jsonl` is held out from training."""
 NOT_FOR_TRAINING = ("held", "blind", "rules")
 """Splits of `field_pairs.tsv`: pairs by two writers; ordinary ones, written last; and those that led to rules."""
@@ -47,40 +49,47 @@ Sides = tuple[list[str], list[str], Lang]
 
 def main() -> None:
     """Test."""
-    lines = ITEMS.with_name("relation_items.jsonl").read_text(encoding="utf-8").splitlines()
-    report_sets("relation_items.jsonl, held out", lines[HELD_OUT - 1 :: HELD_OUT])
+    lines = (DATA / "relation_items.jsonl").read_text(encoding="utf-8").splitlines()
+    report_sets("relation_items.jsonl, held out", lines[HELD_OUT_EVERY - 1 :: HELD_OUT_EVERY])
     for name in ("set_items.jsonl", "answer_items.jsonl"):
-        report_sets(name, ITEMS.with_name(name).read_text(encoding="utf-8").splitlines())
+        report_sets(name, (DATA / name).read_text(encoding="utf-8").splitlines())
     for name in ("short_pairs.tsv", "value_pairs.tsv", "everyday_pairs.tsv", "field_pairs.tsv"):
         for split in NOT_FOR_TRAINING if name == "field_pairs.tsv" else ("",):
             asyncio.run(report_pairs(name, split))
     asyncio.run(report_texts())
 
 
+@cache
+def open_without_model() -> HybridMatcher:
+    """Return the matcher without the model, which training needs before there is one."""
+    graph, encoder = open_graph(), open_encoder("use")
+    return HybridMatcher(graph, encoder, NameIndex.open_or_build(graph, encoder))
+
+
+@cache
+def open_both() -> dict[str, HybridMatcher]:
+    """Return the matcher with the model and without, by what to call them."""
+    without = open_without_model()
+    return {"with the model": replace(without, facts=open_fact_model()), "without": without}
+
+
 async def report_pairs(name: str, split: str) -> None:
     """Print which relations between single facts are found, with the model and without; "" for files without splits."""
-    with ITEMS.with_name(name).open(encoding="utf-8", newline="") as file:
+    with (DATA / name).open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     rows = [row for row in rows if row.get("split", "") == split]
     imaps = [Imap((), (), _make_pairs([row["reference"]]), _make_pairs([row["response"]])) for row in rows]
-    langs = [_read_lang(row["lang"]) for row in rows]
+    langs = [row["lang"] for row in rows]
     wanted = np.array([RELATIONS.index(row["expected"]) for row in rows])
-    graph, encoder = open_graph(), open_encoder("use")
-    index = NameIndex.open_or_build(graph, encoder)
-    for label, facts in (("with the model", open_fact_model()), ("without", None)):
-        matched = await HybridMatcher(graph, encoder, index, facts).match(imaps, langs=langs)
+    for label, matcher in open_both().items():
+        matched = await matcher.match(imaps, langs=langs)
         found = [matches[0].relation.value for matches in matched if isinstance(matches, tuple)]
         report_relations(f"{f'{name} {split}'.rstrip()}, {label}", wanted, np.array(list(map(RELATIONS.index, found))))
 
 
-def _read_lang(text: str) -> Lang:
-    return "zh" if text == "zh" else "en"
-
-
 def measure_similarities(sides: Sequence[Sides]) -> list[np.ndarray]:
     """Return the similarities of all pairs as the model is given them, shape (reference, response) for each."""
-    graph, encoder = open_graph(), open_encoder("use")
-    matcher = HybridMatcher(graph, encoder, NameIndex.open_or_build(graph, encoder))
+    matcher = open_without_model()
     imaps = [Imap((), (), _make_pairs(reference), _make_pairs(response)) for reference, response, _ in sides]
     found: list[np.ndarray] = []
     for start in range(0, len(imaps), 400):
@@ -97,15 +106,6 @@ def _make_pairs(values: Sequence[str]) -> tuple[Pair, ...]:
     return tuple(Pair("fact", value) for value in dict.fromkeys(values))
 
 
-def predict(sides: Sequence[Sides], similarities: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return the probabilities of the relations of all pairs."""
-    model = open_fact_model()
-    return [
-        model.relate(reference, response, known)
-        for (reference, response, _), known in zip(sides, similarities, strict=True)
-    ]
-
-
 def report_sets(name: str, lines: Sequence[str]) -> None:
     """Print the figures of sets with a right and a wrong answer each."""
     records = [json.loads(line) for line in lines]
@@ -120,7 +120,8 @@ def report_sets(name: str, lines: Sequence[str]) -> None:
                 wanted[row, column] = RELATIONS.index(relation)
             relations.append(wanted)
     similarities = measure_similarities(sides)
-    probabilities = predict(sides, similarities)
+    model = open_fact_model()
+    probabilities = [model.relate(*side[:2], known) for side, known in zip(sides, similarities, strict=True)]
     report(
         name,
         np.concatenate([one.ravel() for one in relations]),
@@ -138,14 +139,10 @@ def report_sets(name: str, lines: Sequence[str]) -> None:
 
 async def report_texts() -> None:
     """Print how often the reworded answer to a question scores above the wrong one, with the model and without."""
-    lines = ITEMS.with_name("reworded_items.jsonl").read_text(encoding="utf-8").splitlines()
-    graph, encoder = open_graph(), open_encoder("use")
-    index, model = NameIndex.open_or_build(graph, encoder), open_fact_model()
-    settings = (("with the model", model), ("without", None))
-    for lang, (label, facts) in product(("en", "zh"), settings):
+    lines = (DATA / "reworded_items.jsonl").read_text(encoding="utf-8").splitlines()
+    for lang, (label, matcher) in product(("en", "zh"), open_both().items()):
         items = [item for item in map(json.loads, lines) if item["lang"] == lang]
-        extractor = TwoStepExtractor(LexiconReader(graph, facts))
-        matcher = HybridMatcher(graph, encoder, index, facts)
+        extractor = TwoStepExtractor(LexiconReader(matcher.graph, matcher.facts))
         scores: dict[str, list[float]] = {"reworded": [], "wrong": []}
         for item in items:
             for side, found in scores.items():

@@ -22,7 +22,7 @@ from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fact_model import HELD_OUT, ITEMS, NOT_FOR_TRAINING, ROOT, measure_similarities
+from fact_model import DATA, HELD_OUT_EVERY, NOT_FOR_TRAINING, ROOT, measure_similarities
 
 from imapeval.fact_model import RELATIONS, measure_overlaps, shorten_question
 
@@ -50,7 +50,7 @@ ENDINGS = {
 MIN_EQUAL = 2
 """Minimum number of facts of a response that equal the reference's for it to serve as a reference."""
 STRENGTH = ("contradiction", "belonging", "containment", "exact")
-"""Relations, so that a fact that equals several of the reference's has the last of theirs."""
+"""The relations, weakest first: where one fact stands for several of the reference's, the last of theirs counts."""
 
 
 @dataclass(frozen=True)
@@ -67,20 +67,20 @@ class Item:
 
 def load_items() -> list[Item]:
     """Load the answers whose facts were related and weighed."""
-    records = [json.loads(line) for line in ITEMS.read_text(encoding="utf-8").splitlines()]
+    records = [json.loads(line) for line in (DATA / "fact_items.jsonl").read_text(encoding="utf-8").splitlines()]
     records += list(compose(records))
     sides = [(record["reference"], record["response"], record["lang"]) for record in records]
     return [
         make_item(
             shorten_question(record["question"]),
-            *sides[number][:2],
+            *side[:2],
             record["relations"],
             similarities,
             importance=[int(digit) for side in ("reference", "response") for digit in record["importance"][side]]
             if "importance" in record
             else None,
         )
-        for number, (record, similarities) in enumerate(zip(records, measure_similarities(sides), strict=True))
+        for record, side, similarities in zip(records, sides, measure_similarities(sides), strict=True)
     ]
 
 
@@ -115,8 +115,8 @@ def compose(records: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def load_sets() -> list[Item]:
     """Load the facts that were written outright, without those held out."""
-    lines = ITEMS.with_name("relation_items.jsonl").read_text(encoding="utf-8").splitlines()
-    records = [json.loads(line) for number, line in enumerate(lines, 1) if number % HELD_OUT]
+    lines = (DATA / "relation_items.jsonl").read_text(encoding="utf-8").splitlines()
+    records = [json.loads(line) for number, line in enumerate(lines, 1) if number % HELD_OUT_EVERY]
     sides = [
         ([value for _, value in record["reference"]], [value for _, value in record[side]], record["lang"])
         for record in records
@@ -130,16 +130,16 @@ def load_sets() -> list[Item]:
 
 
 def load_pairs(varied: int) -> list[Item]:
-    """Load the single pairs, and so many facts paired with altered copies of themselves."""
+    """Load the single pairs, and this many facts, each paired with an altered copy of itself."""
     rows: list[dict[str, str]] = []
-    files = (ROOT / "tests/matching/relation_pairs.tsv", *map(ITEMS.with_name, ("free_pairs.tsv", "field_pairs.tsv")))
+    files = (ROOT / "tests/matching/relation_pairs.tsv", DATA / "free_pairs.tsv", DATA / "field_pairs.tsv")
     for path in files:
         with path.open(encoding="utf-8", newline="") as file:
             rows += csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
     rows = [row for row in rows if row["split"] not in NOT_FOR_TRAINING]
     sides = [([row["reference"]], [row["response"]], row["lang"]) for row in rows]
     relations = [row["expected"].strip() for row in rows]
-    records = [json.loads(line) for line in ITEMS.read_text(encoding="utf-8").splitlines()]
+    records = [json.loads(line) for line in (DATA / "fact_items.jsonl").read_text(encoding="utf-8").splitlines()]
     facts = sorted(
         {(fact, record["lang"]) for record in records for fact in (*record["reference"], *record["response"])}
     )

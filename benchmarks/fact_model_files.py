@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 import sentencepiece
 import torch
-from fact_model import ITEMS, ROOT
+from fact_model import DATA, ROOT
 from onnx import helper, numpy_helper
 from sentencepiece import sentencepiece_model_pb2
 from torch import nn
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from fact_model_training import Comparer
     from tokenizers import Tokenizer
 
-SIZE = 384
+TEXT_SIZE = 384
 """Size of the vector of a text."""
-NARROW = 64
+TOKEN_SIZE = 64
 """Size of the vector of a token in the comparison of two facts."""
-UNUSED = ("<s>", "<pad>", "</s>", "<unk>")
+SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
 
 
 def write_vocabulary(tokenizer: Tokenizer, path: Path) -> list[int]:
@@ -45,7 +45,7 @@ def write_vocabulary(tokenizer: Tokenizer, path: Path) -> list[int]:
         for encoding in tokenizer.encode_batch(texts[start : start + 10_000], add_special_tokens=False):
             counted.update(encoding.ids)
     pieces: list[tuple[str, float]] = json.loads(tokenizer.to_str())["model"]["vocab"]
-    first = len(UNUSED)
+    first = len(SPECIAL)
     kept = [*range(first)]
     for number, (piece, _) in enumerate(pieces[first:], first):
         # The vocabulary is sorted by frequency.
@@ -72,7 +72,7 @@ def write_vocabulary(tokenizer: Tokenizer, path: Path) -> list[int]:
     for place, number in enumerate(kept):
         special = place < first
         kind = kinds.UNKNOWN if place == first - 1 else kinds.CONTROL if special else kinds.NORMAL
-        piece, score = (UNUSED[place], 0.0) if special else pieces[number]
+        piece, score = (SPECIAL[place], 0.0) if special else pieces[number]
         model.pieces.add(piece=piece, score=score, type=kind)
     model.trainer_spec.vocab_size = len(kept)
     for place, name in enumerate(("bos", "pad", "eos", "unk")):
@@ -86,7 +86,7 @@ def write_vocabulary(tokenizer: Tokenizer, path: Path) -> list[int]:
 def read_texts() -> Iterator[str]:
     """Yield texts whose words the vocabulary should have, in lower case: names of the graph, and this repository."""
     yield from (name.lower() for _, name, *_ in Graph.open().all_names())
-    for path in (*ITEMS.parent.glob("*.jsonl"), *_resources.find("datasets").rglob("*.jsonl")):
+    for path in (*DATA.glob("*.jsonl"), *_resources.find("datasets").rglob("*.jsonl")):
         yield from (text.lower() for text in re.findall(r'"((?:[^"\\]|\\.)*)"', path.read_text(encoding="utf-8")))
     for path in (
         *ROOT.glob("tests/matching/*.tsv"),
@@ -121,8 +121,8 @@ def export(model: Comparer, folder: Path) -> None:
         return torch.softmax(model.weigh(question, fact), -1)
 
     rows, ours, theirs = {0: "rows"}, {0: "rows", 1: "ours"}, {0: "rows", 1: "theirs"}
-    facts = (torch.randn(3, SIZE), torch.randn(3, 8, NARROW), torch.ones(3, 8, dtype=torch.bool))
-    others = (torch.randn(3, SIZE), torch.randn(3, 16, NARROW), torch.ones(3, 16, dtype=torch.bool))
+    facts = (torch.randn(3, TEXT_SIZE), torch.randn(3, 8, TOKEN_SIZE), torch.ones(3, 8, dtype=torch.bool))
+    others = (torch.randn(3, TEXT_SIZE), torch.randn(3, 16, TOKEN_SIZE), torch.ones(3, 16, dtype=torch.bool))
     inputs: dict[str, tuple[Any, tuple[torch.Tensor, ...], dict[str, dict[int, str]], dict[str, dict[int, str]]]] = {
         "encoder": (
             encode,
@@ -138,7 +138,7 @@ def export(model: Comparer, folder: Path) -> None:
         ),
         "importance": (
             weigh,
-            (torch.randn(3, SIZE), torch.randn(3, SIZE)),
+            (torch.randn(3, TEXT_SIZE), torch.randn(3, TEXT_SIZE)),
             {"question": rows, "fact": rows},
             {"probabilities": rows},
         ),

@@ -22,7 +22,7 @@ import numpy as np
 import sentencepiece
 import torch
 from fact_model_data import Item, load_items, load_pairs, load_sets, merge_pairs
-from fact_model_files import NARROW, SIZE, export, write_vocabulary
+from fact_model_files import TEXT_SIZE, TOKEN_SIZE, export, write_vocabulary
 from tokenizers import Tokenizer
 from torch import nn
 from torch.nn import functional
@@ -91,11 +91,11 @@ class Comparer(nn.Module):
         embeddings.word_embeddings = nn.Embedding.from_pretrained(
             embeddings.word_embeddings.weight.data[torch.tensor(kept)], freeze=True, padding_idx=1
         )
-        self.norm = nn.LayerNorm(SIZE)
-        self.importance = make_head(SIZE * 4, 3)
-        self.narrow = nn.Linear(SIZE, NARROW)
-        self.compare = nn.Sequential(nn.Linear(NARROW * 4, NARROW), nn.GELU())
-        self.relation = make_head(SIZE * 4 + 3 + NARROW * 4, len(RELATIONS))
+        self.norm = nn.LayerNorm(TEXT_SIZE)
+        self.importance = make_head(TEXT_SIZE * 4, 3)
+        self.narrow = nn.Linear(TEXT_SIZE, TOKEN_SIZE)
+        self.compare = nn.Sequential(nn.Linear(TOKEN_SIZE * 4, TOKEN_SIZE), nn.GELU())
+        self.relation = make_head(TEXT_SIZE * 4 + 3 + TOKEN_SIZE * 4, len(RELATIONS))
 
     def shorten(self) -> Comparer:
         """Return a copy with fewer layers, and without dropout."""
@@ -140,7 +140,7 @@ class Comparer(nn.Module):
     ) -> torch.Tensor:
         """Return logits for pairs of facts with the vectors a and b, and the tokens p and q."""
         cosine = (a * b).sum(-1) / (a.norm(dim=-1) * b.norm(dim=-1))
-        attention = torch.matmul(p, q.transpose(1, 2)) / NARROW**0.5
+        attention = torch.matmul(p, q.transpose(1, 2)) / TOKEN_SIZE**0.5
         ours = torch.softmax(attention.masked_fill(~q_mask[:, None, :], -1e4), -1) @ q
         theirs = torch.softmax(attention.masked_fill(~p_mask[:, :, None], -1e4), 1).transpose(1, 2) @ p
         aligned = [self._pool(p, ours, p_mask), self._pool(q, theirs, q_mask)]
@@ -158,7 +158,7 @@ class Comparer(nn.Module):
 
 def make_head(size: int, classes: int) -> nn.Module:
     """Return a network with one hidden layer."""
-    return nn.Sequential(nn.Linear(size, SIZE), nn.GELU(), nn.Dropout(0.1), nn.Linear(SIZE, classes))
+    return nn.Sequential(nn.Linear(size, TEXT_SIZE), nn.GELU(), nn.Dropout(0.1), nn.Linear(TEXT_SIZE, classes))
 
 
 class Losses(NamedTuple):
@@ -186,7 +186,7 @@ def train(
     pairs_every: int = 4,
     teacher: Comparer | None = None,
 ) -> None:
-    """Train, and print the mean losses of relating and weighing now and then."""
+    """Train, and print every 100 steps the mean losses of relating and weighing."""
     print(f"{len(items)} items, {len(sets)} sets, {len(pairs)} pairs", flush=True)
     body = [one for one in model.bert.parameters() if one.requires_grad]
     heads = [one for name, one in model.named_parameters() if not name.startswith("bert.")]
@@ -214,7 +214,7 @@ def train(
                 queue = [item for item in items if item.importance or random.random() < share]
                 random.shuffle(queue)
             batch = [queue.pop() for _ in range(ITEMS_PER_STEP)]
-        losses = relate_items(model, batch, diagonal=single, teacher=teacher)
+        losses = compute_losses(model, batch, diagonal=single, teacher=teacher)
         loss = losses.relating * (0.5 if single else 2 if losses.weighing is not None else 1)
         if losses.weighing is not None:
             loss = loss + 0.5 * losses.weighing
@@ -231,10 +231,8 @@ def train(
             print(f"{step} of {steps}: {means}, {time.perf_counter() - started:.0f} s", flush=True)
 
 
-def relate_items(
-    model: Comparer, items: Sequence[Item], *, diagonal: bool = False, teacher: Comparer | None = None
-) -> Losses:
-    """Relate and weigh the facts of some items, and return the losses.
+def compute_losses(model: Comparer, items: Sequence[Item], *, diagonal: bool, teacher: Comparer | None) -> Losses:
+    """Return the losses of relating and weighing the facts of some items.
 
     With a teacher, what is wanted is the mean of the labels and its probabilities, or these alone where there is no
     label. A model without a teacher is trained with smoothed labels instead.
@@ -282,10 +280,10 @@ def relate_items(
         return Losses(relating, weighing, None)
     with torch.no_grad():
         theirs = compute(teacher)
-    relating = compare(ours.relations, theirs.relations, labels, balance)
+    relating = compute_cross_entropy(ours.relations, theirs.relations, labels, balance)
     weighing = None
     if ours.importance is not None and theirs.importance is not None:
-        weighing = compare(ours.importance, theirs.importance, levels, torch.ones(3))
+        weighing = compute_cross_entropy(ours.importance, theirs.importance, levels, torch.ones(3))
     differences = ((ours.tokens - theirs.tokens) ** 2).mean(-1)[ours.mask].mean()
     return Losses(relating, weighing, functional.mse_loss(ours.vectors, theirs.vectors) + differences)
 
@@ -300,7 +298,9 @@ class Outputs(NamedTuple):
     importance: torch.Tensor | None
 
 
-def compare(ours: torch.Tensor, theirs: torch.Tensor, labels: torch.Tensor, balance: torch.Tensor) -> torch.Tensor:
+def compute_cross_entropy(
+    ours: torch.Tensor, theirs: torch.Tensor, labels: torch.Tensor, balance: torch.Tensor
+) -> torch.Tensor:
     """Return the cross-entropy with the mean of labels and teacher, weighted by label."""
     taught = torch.softmax(theirs, -1)
     known = labels != UNKNOWN

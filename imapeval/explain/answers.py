@@ -29,7 +29,7 @@ class ScoredAnswer:
 
     Attributes:
         sample: The answer.
-        outcomes: Outcomes by metric, in the run's order; None if the run was interrupted before.
+        outcomes: Outcomes by metric, in the run's order; None for those that an interrupted run did not reach.
         records: The imaps of the answer, read only where they are asked for.
     """
 

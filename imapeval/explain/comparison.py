@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Literal
 
 from imapeval.explain.evidence import explain_match
-from imapeval.explain.facts import SOFT_MATCH, find_best_matches, is_near, match_kind
+from imapeval.explain.facts import SOFT_MATCH, find_best_matches, find_kind, is_near
 from imapeval.metrics.imapscore import compute_credit
 from imapeval.types import Relation
 
@@ -89,7 +89,7 @@ def compare(record: ImapRecord) -> list[FactRow]:
         values = (value, "") if side == "reference" else ("", value)
         if match is None:
             return FactRow(term, *values, _UNMATCHED, 0.0, nothing[side])
-        kind, credit, why = match_kind(match), compute_credit(match), "; ".join(explain_match(match))
+        kind, credit, why = find_kind(match), compute_credit(match), "; ".join(explain_match(match))
         if kind == _UNMATCHED:
             other = match.response if side == "reference" else match.reference
             return FactRow(term, *values, kind, credit, why, nearest=other if is_near(match) else "")

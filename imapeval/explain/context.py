@@ -8,8 +8,8 @@ A line of the exported file has
      "context",                                                            all of that as one text
      "scores": {metric: number or null}, "failures": {metric: {"stage", "kind", "message"}}}
 
-Fields with facts are null if there are none, and `failures` says why. They are escaped so that nothing in them can end
-its place in a prompt, and leave out facts that are mere instructions to a judge
+Fields with facts are null if there are none, and `failures` says why. They are escaped so that nothing in them can
+break out of its place in a prompt, and leave out facts that are mere instructions to a judge
 (`imapeval.metrics.judges.prompts.imap_text`). The texts themselves are unchanged, and the table has all facts.
 """
 
@@ -33,23 +33,22 @@ if TYPE_CHECKING:
 
 _TITLES: Mapping[Lang, Mapping[str, str]] = {
     "en": {
-        "query": "What is asked",
-        "constraint": "What is given",
-        "reference_imap": "Facts of the reference",
-        "response_imap": "Facts of the response",
+        "query": "What is asked:",
+        "constraint": "What is given:",
+        "reference_imap": "Facts of the reference:",
+        "response_imap": "Facts of the response:",
         "matches": "Matches, as a program found them (exact: both mean the same; belonging: the response is more "
-        "general; containment: the response is more specific; contradiction: they cannot both hold)",
+        "general; containment: the response is more specific; contradiction: they cannot both hold):",
     },
     "zh": {
-        "query": "问的是什么",
-        "constraint": "已知条件",
-        "reference_imap": "参考答案的事实",
-        "response_imap": "回答的事实",
+        "query": "问的是什么：",
+        "constraint": "已知条件：",
+        "reference_imap": "参考答案的事实：",
+        "response_imap": "回答的事实：",
         "matches": "程序找到的匹配（exact：意思相同；belonging：回答更笼统；containment：回答更具体；"
-        "contradiction：两者不能同时成立）",
+        "contradiction：两者不能同时成立）：",
     },
 }
-_COLON: Mapping[Lang, str] = {"en": ":", "zh": "："}
 
 
 def write_context(record: ImapRecord, lang: Lang) -> str:
@@ -90,4 +89,4 @@ def _answer_to_context(answer: ScoredAnswer) -> dict[str, Any]:
 
 
 def _join_sections(shown: Mapping[str, str], lang: Lang) -> str:
-    return "\n\n".join(f"{title}{_COLON[lang]}\n{shown[name]}" for name, title in _TITLES[lang].items())
+    return "\n\n".join(f"{title}\n{shown[name]}" for name, title in _TITLES[lang].items())

@@ -32,13 +32,15 @@ _BOTH_HOLD = "one is denied or advised against and the other is not, but both ca
 
 _UNRELATED_REASONS = {
     "two kinds": "two kinds of one thing need not be the same",
-    "general": "one lies below the other, but that is so general that it says too little",
+    "general": "one lies below the other, which is too general to say much",
     "far": "one lies below the other, but by too many steps",
     "types": "they are different sorts of things ({types})",
     "siblings": "both are kinds of {under}, and neither of the other",
-    "unrelated": "nothing that is not general is above both",
+    "unrelated": "no concept is above both, or only very general ones are",
 }
 
+_OTHER_TYPE_BETWEEN = "one lies below the other, but only by way of another sort of thing"
+"""In place of "types" where both ends have the same type."""
 
 _UP_PHRASES = {"is a": "is a kind of", "part of": "is part of"}
 _DOWN_PHRASES = {"is a": "has the kind", "part of": "has the part"}
@@ -101,7 +103,7 @@ def _explain_path(match: Match, evidence: Mapping[str, Any]) -> tuple[str, ...]:
     if match.relation is Relation.CONTRADICTION:
         sentences.append(str(evidence.get("why", match.relation.value)))
     elif match.relation is Relation.UNMATCHED:
-        sentences.append(_BOTH_HOLD)
+        sentences.append(str(evidence.get("why", _BOTH_HOLD)))
     if evidence["confidence"] == "low":
         sentences.append(_LOW_CONFIDENCE)
     return tuple(sentences)
@@ -116,8 +118,10 @@ def _explain_unrelated(match: Match, evidence: Mapping[str, Any]) -> tuple[str, 
     ]
     if reason := _UNRELATED_REASONS.get(evidence["reason"]):
         under = _name_concept(evidence["under"]) if "under" in evidence else ""
-        types = " and ".join(str(evidence[side].get("type")).replace("_", " ") for side in ("reference", "response"))
-        sentences.append(reason.format(under=under, types=types))
+        types = [str(evidence[side].get("type")).replace("_", " ") for side in ("reference", "response")]
+        if evidence["reason"] == "types" and types[0] == types[1]:
+            reason = _OTHER_TYPE_BETWEEN
+        sentences.append(reason.format(under=under, types=" and ".join(types)))
     return tuple(sentences)
 
 
@@ -145,7 +149,7 @@ def _name_concept(concept: Mapping[str, Any]) -> str:
     return f"{concept['label']} / {chinese}" if chinese else str(concept["label"])
 
 
-def concept_path(match: Match) -> list[list[str]]:
+def find_concept_path(match: Match) -> list[list[str]]:
     """Return the path of concepts from the reference's to the response's, for drawing.
 
     Returns:
@@ -154,14 +158,14 @@ def concept_path(match: Match) -> list[list[str]]:
         if there is no path: a value has no concept, or no concept is above both.
     """
     try:
-        steps = _find_path(match)
+        steps = _read_path(match)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError):
         return []
     # Evidence may come from a file of another version, or written by hand.
     return steps if all(isinstance(part, str) for step in steps for part in step) else []
 
 
-def _find_path(match: Match) -> list[list[Any]]:
+def _read_path(match: Match) -> list[list[Any]]:
     match match.evidence:
         case {"path": [{"concept": str()}, *_] as path, "steps": [*steps], **rest}:
             if _starts_at_response(match, path[0], rest):

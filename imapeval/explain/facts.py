@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from imapeval.explain.evidence import concept_path, explain_match
+from imapeval.explain.evidence import explain_match, find_concept_path
 from imapeval.metrics.imapscore import CREDITS, compute_credit
 from imapeval.types import Relation
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from imapeval.types import Match, Pair, Sample
 
 SOFT_MATCH = "soft"
-"""Not a relation: the values are unrelated but similar, and earn at least the credit of a belonging by it. The credit
+"""Not a relation: the values are unrelated but so similar that they earn at least the credit of a belonging. The credit
 alone, a root of the similarity, would include nearly every pair."""
 _MIN_SIMILARITY = 0.3
-_MIN_FLAT_SIMILARITY = 0.5
+_MIN_MODEL_SIMILARITY = 0.5
 """Minimum similarities of a soft match; the second where the small model had a say (`matching.hybrid`)."""
 
 
@@ -38,7 +38,7 @@ def imap_to_page_data(record: ImapRecord, sample: Sample, intern: Callable[[str]
         the best match (`find_best_matches`), or `SOFT_MATCH`; quoted is 1 if the extractor gave the position, else it
         is the first occurrence; labels are the qualifiers as lists of [kind, text]. `matches` as lists of [reference
         pair, response pair, kind, credit, similarity, decided by, evidence, best, path]: best is 1 for a contradiction
-        and for the best match of one of the two values; path is that of `concept_path`.
+        and for the best match of one of the two values; path is that of `find_concept_path`.
     """
     imap, matches = record.imap, record.matches or ()
     best = find_best_matches(matches)
@@ -60,7 +60,7 @@ def imap_to_page_data(record: ImapRecord, sample: Sample, intern: Callable[[str]
                 intern(pair.term),
                 intern(pair.value),
                 *_find_span(pair, text),
-                match_kind(best.get((side, pair.term, pair.value))),
+                find_kind(best.get((side, pair.term, pair.value))),
                 int(pair.span is not None),
                 label(pair),
             ]
@@ -78,7 +78,7 @@ def imap_to_page_data(record: ImapRecord, sample: Sample, intern: Callable[[str]
             [
                 positions["reference"][match.term, match.reference],
                 positions["response"][match.response_term, match.response],
-                match_kind(match),
+                find_kind(match),
                 round(compute_credit(match), 3),
                 round(match.similarity, 3),
                 match.decided_by,
@@ -88,7 +88,7 @@ def imap_to_page_data(record: ImapRecord, sample: Sample, intern: Callable[[str]
                     or best["reference", match.term, match.reference] is match
                     or best["response", match.response_term, match.response] is match
                 ),
-                [[intern(part) for part in step] for step in concept_path(match)],
+                [[intern(part) for part in step] for step in find_concept_path(match)],
             ]
             for match in matches
         ],
@@ -116,11 +116,11 @@ def find_best_matches(matches: Sequence[Match]) -> dict[tuple[str, str, str], Ma
     return best
 
 
-def match_kind(match: Match | None) -> str:
+def find_kind(match: Match | None) -> str:
     """Return the relation of a match, or `SOFT_MATCH`; "unmatched" for None."""
     if match is None:
         return Relation.UNMATCHED.value
-    is_soft = is_near(match) and (match.decided_by != "encoder" or match.similarity >= _MIN_FLAT_SIMILARITY)
+    is_soft = is_near(match) and (match.decided_by != "encoder" or match.similarity >= _MIN_MODEL_SIMILARITY)
     if match.relation is Relation.UNMATCHED and is_soft:
         return SOFT_MATCH
     return match.relation.value

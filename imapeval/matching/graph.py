@@ -156,10 +156,10 @@ def _is_composed(link: Link) -> bool:
 
 def _find_is_a_path(graph: Graph, below: Link, above: Link) -> tuple[str, ...]:
     """Return the path from one link's concept up to the other's; empty if there is none."""
-    if above.concept == DRUG_THERAPY and above.how != "kind" and _is_drug(graph, below.concept):
-        return (below.concept, above.concept)
     if above.how == "kind":
         return ()
+    if above.concept == DRUG_THERAPY and _is_drug(graph, below.concept):
+        return (below.concept, above.concept)
     if below.concept == above.concept:
         path = (below.concept,) if below.how == "kind" else ()
     else:

@@ -7,8 +7,8 @@
 5. graph again: the values differ in one place, and the graph relates what stands there (with low confidence);
 6. text with names of the graph: names of one thing, or of something narrower, are made the same (with low confidence);
 7. fact-model: the small model (`imapeval.fact_model`), corrected by rules, relates two facts, each the only one of its
-   answer, unless the graph knows them as two kinds of one thing, and finds contradictions in answers that contradict
-   much (`imapeval.matching.learned`);
+   answer, unless the graph knows them as siblings, and finds contradictions in answers that contradict much
+   (`imapeval.matching.learned`);
 8. encoder: nothing decided, so the pair is unmatched and only its similarity earns credit.
 
 A fact that the reference states as well contradicts none of its other facts.
@@ -29,6 +29,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,12 +37,13 @@ import numpy as np
 from imapeval.graph.linking.linker import Linker
 from imapeval.matching.graph import explain_unrelated
 from imapeval.matching.learned import combine_agreement, decide_relations
-from imapeval.matching.linked import UNLINKED, LinkedValue, relate_linked, relate_replaced
+from imapeval.matching.linked import UNLINKED, LinkedValue, mark_mentions, relate_linked, relate_replaced
 from imapeval.matching.names import BY_WORDING, NameRelater
 from imapeval.matching.wording import relate_by_head
 from imapeval.signature import signature
 from imapeval.text.comparison.similarity import measure_wording_similarity
 from imapeval.text.comparison.wordings import WordingVerdict
+from imapeval.text.normalise import normalise
 from imapeval.text.phrases import parse_phrase
 from imapeval.threads import run_in_thread
 from imapeval.types import Failure, Imap, Lang, Match, Relation
@@ -57,7 +59,6 @@ if TYPE_CHECKING:
     from imapeval.graph.linking.mentions import Mention
     from imapeval.graph.model import LinkKind
     from imapeval.graph.store.graph import Graph
-    from imapeval.text.phrases import Phrase
     from imapeval.types import Decider, KnownRelation
 
     Vectors = npt.NDArray[np.float32]
@@ -158,7 +159,7 @@ class HybridMatcher:
         if not (case.reference and case.response):
             return []
         sides = [v for _, v in case.reference], [w for _, w in case.response]
-        similarities = values.similarities(*sides)
+        similarities = values.measure_similarities(*sides)
         probabilities = None
         if self.facts is not None and not case.judged:
             probabilities = self.facts.relate(*sides, similarities)
@@ -208,28 +209,18 @@ class HybridMatcher:
         linked: dict[str, LinkedValue] = {}
         # A whole value first: 睡不着觉 is a name, so its 不 denies nothing.
         for place, form in enumerate(_FORMS):
-            open_ = {value: phrase for value, phrase in phrases.items() if value not in linked}
-            found = self._linker.link_many([form(phrase) for phrase in open_.values()], lang=lang)
-            for (value, phrase), links in zip(open_.items(), found, strict=True):
+            unlinked = {value: phrase for value, phrase in phrases.items() if value not in linked}
+            found = self._linker.link_many([form(phrase) for phrase in unlinked.values()], lang=lang)
+            for (value, phrase), links in zip(unlinked.items(), found, strict=True):
                 guess = bool(links) and links[0].how in _GUESSED
-                if links and not (guess and (form is _get_subject or phrase.amounts.items)):
-                    linked[value] = LinkedValue(links, place > 0 and phrase.stance.denies, phrase)
+                if links and not (guess and (form is _FORMS[-1] or phrase.amounts.items)):
+                    is_whole = normalise(form(phrase)) == normalise(value)
+                    tied = links if is_whole else mark_mentions(links)
+                    linked[value] = LinkedValue(tied, place > 0 and phrase.stance.denies, phrase)
         return {value: linked.get(value, UNLINKED) for value in values}
 
 
-def _get_core(phrase: Phrase) -> str:
-    return phrase.core
-
-
-def _get_statement(phrase: Phrase) -> str:
-    return phrase.stance.subject
-
-
-def _get_subject(phrase: Phrase) -> str:
-    return phrase.subject
-
-
-_FORMS = (_get_core, _get_statement, _get_subject)
+_FORMS = (attrgetter("core"), attrgetter("stance.subject"), attrgetter("subject"))
 """What is linked to a concept: the first of these that can be."""
 
 _GUESSED: frozenset[LinkKind] = frozenset({"index", "kind"})
@@ -298,7 +289,7 @@ class _BatchValues:
         self.links = links
         self.names = names
 
-    def similarities(self, reference: Sequence[str], response: Sequence[str]) -> npt.NDArray[np.float64]:
+    def measure_similarities(self, reference: Sequence[str], response: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return the similarity of every reference value to every response value, shape (reference, response).
 
         Rounded to 4 digits. Where a digit may depend on the rest of the batch, the cosine is computed anew.

@@ -30,14 +30,14 @@ _MIN_PROBABILITY = 0.6
 wrong about more."""
 
 _MIN_RELATED = 0.3
-"""Minimum probability that two single facts with other amounts or sides, or the same amounts, are related at all.
+"""Minimum probability that two single facts with different amounts or sides, or the same amounts, are related at all.
 
-Of the pairs with other amounts or sides among 6,000 that language models wrote in all fields of medicine, 42 of 47
+Of the pairs with different amounts or sides among 6,000 that language models wrote in all fields of medicine, 42 of 47
 with a probability between .2 and .6 are contradictions, and 30 of 47 with a lower one.
 """
 
 _MIN_POSSIBLE = 0.1
-"""The same where one of them is nothing but an amount, of which the model does not know what it is an amount of."""
+"""The same where one of them is nothing but an amount: the model cannot tell what it is an amount of."""
 
 _MIN_CONTRADICTION = 0.7
 """Minimum probability of a contradiction in a longer answer, where most pairs are unrelated.
@@ -73,7 +73,7 @@ def combine_agreement(
         similarities: Of their words, shape (...).
     """
     expected = probabilities.astype(np.float64) @ np.array(AGREEMENT)
-    return np.round(np.cbrt(expected**2 * similarities), 4)
+    return np.cbrt(expected**2 * similarities).round(4)
 
 
 def decide_relations(matches: Sequence[Match], probabilities: npt.NDArray[np.floating]) -> list[Match]:

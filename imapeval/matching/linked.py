@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from imapeval.matching.graph import relate_links
-from imapeval.matching.names import is_denied
-from imapeval.matching.wording import find_replacement, names_finding
+from imapeval.matching.names import Related, drop_mere_part, is_denied
+from imapeval.matching.wording import find_replacement
 from imapeval.text.amounts.compare import AmountRelation, compare_amounts
 from imapeval.text.comparison.wordings import ConditionRelation, WordingVerdict, compare_conditions
 from imapeval.text.phrases import parse_phrase
 from imapeval.types import Relation
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from imapeval.graph.linking.linker import Linker
-    from imapeval.graph.model import Link
+    from imapeval.graph.model import Link, LinkKind
     from imapeval.graph.store.graph import Graph
     from imapeval.text.phrases import Phrase
 
@@ -31,10 +33,13 @@ class LinkedValue:
 
 UNLINKED = LinkedValue((), denies=False, phrase=parse_phrase(""))
 
+_NAMED: frozenset[LinkKind] = frozenset({"exact", "brackets", "core"})
+"""Links of what is a name, perhaps with words that change nothing."""
 
-def relate_linked(
-    graph: Graph, reference: LinkedValue, response: LinkedValue
-) -> tuple[Relation, dict[str, Any]] | None:
+_NEITHER_SAYS_ALL = "neither says all that the other says"
+
+
+def relate_linked(graph: Graph, reference: LinkedValue, response: LinkedValue) -> Related | None:
     """Return the relation of two linked values and its evidence; None if the graph does not relate their concepts."""
     decision = relate_links(graph, reference.links, response.links)
     if decision is None:
@@ -44,26 +49,28 @@ def relate_linked(
     return decision
 
 
-def relate_replaced(linker: Linker, reference: str, response: str) -> tuple[Relation, dict[str, Any]] | None:
+def relate_replaced(linker: Linker, reference: str, response: str) -> Related | None:
     """Relate two values that differ in one place by the concepts that are named there."""
     replacement = find_replacement(reference, response)
     if replacement is None:
         return None
     phrases = map(parse_phrase, (reference, response))
     ours, theirs = (
-        LinkedValue(linker.link_by_name(name), phrase.stance.denies, phrase)
+        LinkedValue(mark_mentions(linker.link_by_name(name)), phrase.stance.denies, phrase)
         for name, phrase in zip(replacement, phrases, strict=True)
     )
-    decision = relate_linked(linker.graph, ours, theirs)
-    # An infection of the bladder is one of the urinary tract, but an amputation of the finger is not one of the arm.
-    if decision is None or ("part of" in decision[1]["steps"] and not names_finding(reference)):
-        return None
-    return decision[0], {**decision[1], "confidence": "low"}
+    decision = drop_mere_part(relate_linked(linker.graph, ours, theirs), reference)
+    return None if decision is None else (decision[0], {**decision[1], "confidence": "low"})
+
+
+def mark_mentions(links: Sequence[Link]) -> tuple[Link, ...]:
+    """Return the links of a part of a value as those of the value, which is no name itself."""
+    return tuple(replace(link, how="mention") if link.how in _NAMED else link for link in links)
 
 
 def _apply_stance(
     relation: Relation, evidence: dict[str, Any], reference: LinkedValue, response: LinkedValue
-) -> tuple[Relation, dict[str, Any]]:
+) -> Related:
     """Combine the relation of concepts with their stances: "avoid NSAIDs" contradicts "take ibuprofen"."""
     if reference.denies == response.denies:
         return relation, evidence
@@ -74,15 +81,14 @@ def _apply_stance(
 
 def _apply_amounts(
     relation: Relation, evidence: dict[str, Any], reference: LinkedValue, response: LinkedValue
-) -> tuple[Relation, dict[str, Any]]:
+) -> Related:
     """Combine the relation of concepts with their amounts: "Advil 200 mg" contradicts "ibuprofen 400 mg"."""
     amounts = compare_amounts(reference.phrase.amounts, response.phrase.amounts)
-    if relation is Relation.CONTRADICTION or amounts in (None, AmountRelation.SAME):
+    if relation in (Relation.CONTRADICTION, Relation.UNMATCHED) or amounts in (None, AmountRelation.SAME):
         return relation, evidence
     if amounts is AmountRelation.DIFFERENT:
-        if relation is Relation.EXACT:
-            return Relation.CONTRADICTION, {**evidence, "why": WordingVerdict.OTHER_AMOUNT.value}
-        return Relation.UNMATCHED, evidence
+        evidence = {**evidence, "why": WordingVerdict.OTHER_AMOUNT.value}
+        return (Relation.CONTRADICTION if relation is Relation.EXACT else Relation.UNMATCHED), evidence
     ours, theirs = ({amount.dimension for amount in one.phrase.amounts.items} for one in (reference, response))
     if amounts is AmountRelation.NARROWER_B or (amounts is AmountRelation.ONE_SIDED and ours < theirs):
         by_amounts = Relation.CONTAINMENT
@@ -91,12 +97,14 @@ def _apply_amounts(
     else:
         by_amounts = Relation.UNMATCHED
     # "ibuprofen" is the narrower of "ibuprofen" and "NSAID 400 mg" by its kind, and the wider one by its amount.
-    return by_amounts if relation in (Relation.EXACT, by_amounts) else Relation.UNMATCHED, evidence
+    if by_amounts is not Relation.UNMATCHED and relation in (Relation.EXACT, by_amounts):
+        return by_amounts, evidence
+    return Relation.UNMATCHED, {**evidence, "why": _NEITHER_SAYS_ALL}
 
 
 def _apply_conditions(
     relation: Relation, evidence: dict[str, Any], reference: LinkedValue, response: LinkedValue
-) -> tuple[Relation, dict[str, Any]]:
+) -> Related:
     """Combine the relation of concepts with their conditions.
 
     Advice under one condition says nothing about another, except that the same thing at another amount contradicts:

@@ -11,7 +11,6 @@ it states.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from copy import copy
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from pydantic import BaseModel, ConfigDict
 
 from imapeval.errors import ExtractionError, ProviderError
 from imapeval.extraction.repeated import TEMPERATURE
+from imapeval.llm.gathering import gather_results
 from imapeval.llm.protocol import Request
 from imapeval.llm.structured import faults, templates
 from imapeval.llm.structured.client import OutputFormat, StructuredOutputClient
@@ -128,7 +128,7 @@ class LLMMatcher:
         self._seed: int | None = None
 
     def sample(self, seed: int) -> LLMMatcher:
-        """Return a matcher whose completions are sampled with this seed, for repeated relating of the same imaps."""
+        """Return a matcher whose completions are sampled with this seed, to relate the same imaps several times."""
         matcher = copy(self)
         matcher._seed = seed
         return matcher
@@ -165,14 +165,7 @@ class LLMMatcher:
             self._overrule(matches, imap, lang, question)
             for matches, imap, lang, question in zip(judged, imaps, langs, asked, strict=True)
         )
-        # All are awaited: requests under way when the service fails have been paid for.
-        settled = await asyncio.gather(*work, return_exceptions=True)
-        outcomes: list[tuple[Match, ...] | Failure] = []
-        for outcome in settled:
-            if isinstance(outcome, BaseException):
-                raise outcome
-            outcomes.append(outcome)
-        return outcomes
+        return await gather_results(work)
 
     async def _overrule(
         self, judged: tuple[Match, ...] | Failure, imap: Imap, lang: Lang, question: str
@@ -184,12 +177,12 @@ class LLMMatcher:
         settled = {(*_reference(match), *_response(match)): match for match in judged}
         for ours, theirs in product(_split_into_parts(references), _split_into_parts(responses)):
             try:
-                answer = await self._ask_model(ours, theirs, imap, lang, question)
+                reply = await self._ask_model(ours, theirs, imap, lang, question)
             except ExtractionError as error:
                 return Failure("matching", error.kind, f"relations of values: {error}", error.raw)
             except ProviderError as error:
                 return Failure(error.stage, error.kind, str(error), error.raw)
-            apply = partial(_apply_verdicts, settled, ours, theirs, answer, lang)
+            apply = partial(_apply_verdicts, settled, ours, theirs, reply, lang)
             await run_in_thread(apply, size=len(judged))
         return tuple(settled.values())
 
@@ -217,12 +210,12 @@ class LLMMatcher:
 
         def parse(completion: Completion) -> RelationReply:
             try:
-                answer = parse_relations(completion.text, references=len(references), responses=len(responses))
+                reply = parse_relations(completion.text, references=len(references), responses=len(responses))
             except ExtractionError as error:
                 raise faults.refine_error(error) from None
-            for entry in answer.dropped:
+            for entry in reply.dropped:
                 _log.info("left out of a completion: %s (no listed facts)", entry)
-            return answer
+            return reply
 
         return await self._client.complete(make, parse, lang=lang)
 
@@ -258,23 +251,23 @@ def _apply_verdicts(
     settled: dict[tuple[str, str, str, str], Match],
     references: Sequence[_Fact],
     responses: Sequence[_Fact],
-    answer: RelationReply,
+    reply: RelationReply,
     lang: Lang,
 ) -> None:
     for (i, reference), (j, response) in product(enumerate(references, 1), enumerate(responses, 1)):
         key = (*reference, *response)
-        settled[key] = _apply_verdict(settled[key], (i, j), answer, lang)
+        settled[key] = _apply_verdict(settled[key], (i, j), reply, lang)
 
 
-def _apply_verdict(match: Match, numbers: tuple[int, int], answer: RelationReply, lang: Lang) -> Match:
+def _apply_verdict(match: Match, numbers: tuple[int, int], reply: RelationReply, lang: Lang) -> Match:
     """Return the match with the relation that the model gave for the facts of these numbers."""
     if _has_same_wording(match):
         return match
     prompt = {"prompt": _load_prompt(lang).name}
-    if said := answer.unclear.get(numbers):
+    if said := reply.unclear.get(numbers):
         why = f"the language model says {' and '.join(map(repr, said))}, which is not a relation"
         return replace(match, evidence={"why": why, **prompt})
-    verdict = answer.verdicts.get(numbers)
+    verdict = reply.verdicts.get(numbers)
     relation = Relation.UNMATCHED if verdict is None else verdict.relation
     evidence: dict[str, Any] = {"why": "the language model sees no relation", **prompt}
     if verdict is not None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from imapeval.graph.store.graph import Graph
     from imapeval.types import Lang
 
-_Related = tuple[Relation, dict[str, Any]]
+Related = tuple[Relation, dict[str, Any]]
 
 BY_WORDING: Mapping[WordingVerdict, Relation] = {
     WordingVerdict.SAME: Relation.EXACT,
@@ -53,7 +53,10 @@ class NameRelater:
         return {value: self._scanner.scan(value, lang=lang) for value in values}
 
     def compare(self, pairs: Iterable[tuple[str, str]], lang: Lang) -> dict[tuple[str, str], WordingVerdict | None]:
-        """Compare pairs by their wording; None for those that contradict each other but are about different things."""
+        """Compare pairs by their wording.
+
+        None where it determines no relation, and for pairs that contradict each other but are about different things.
+        """
         verdicts = {pair: compare_wordings(*pair) for pair in pairs}
         contradicting = [pair for pair, verdict in verdicts.items() if verdict in CONTRADICTIONS]
         names = self.find_names(dict.fromkeys(chain.from_iterable(contradicting)), lang)
@@ -71,17 +74,16 @@ class NameRelater:
             for value, own in ((reference, words), (response, other_words))
         )
         return bool(ours and theirs) and not any(
-            self._relate_concepts((one.text, one.concepts), (other.text, other.concepts))
-            for one, other in product(ours, theirs)
+            self._relate_mentions(one, other) for one, other in product(ours, theirs)
         )
 
     def relate(
         self, reference: str, response: str, ours: Sequence[Mention], theirs: Sequence[Mention]
-    ) -> _Related | None:
-        """Relate two values after each name in one is replaced by the other's name of the same.
+    ) -> Related | None:
+        """Relate two values after each name in one is replaced by the other's name of the same thing.
 
-        A name of a narrower or wider concept is replaced too, if no others go the other way: the value is then narrower
-        or wider as a whole.
+        A name of a narrower or wider concept is replaced too, unless other names go the other way: the value is then
+        narrower or wider as a whole.
 
         Args:
             reference: The reference's value.
@@ -101,7 +103,8 @@ class NameRelater:
             for one in ours
             if normalise(one.text) not in others
             for other in theirs
-            if normalise(other.text) not in names and (decision := self._relate_names(one, other, reference))
+            if normalise(other.text) not in names
+            and (decision := drop_mere_part(self._relate_mentions(one, other), reference))
         ]
         if not pairs:
             return None
@@ -126,24 +129,28 @@ class NameRelater:
         _, evidence = next((found for *_, found in pairs if found[0] is relation), pairs[0][2])
         return relation, {**evidence, "confidence": "low"}
 
-    def _relate_names(self, one: Mention, other: Mention, reference: str) -> _Related | None:
-        decision = self._relate_concepts((one.text, one.concepts), (other.text, other.concepts))
-        # An infection of the bladder is one of the urinary tract, but an amputation of the finger is none of the arm.
-        if decision is None or ("part of" in decision[1]["steps"] and not names_finding(reference)):
-            return None
-        return decision
+    def _relate_mentions(self, one: Mention, other: Mention) -> Related | None:
+        return self._relate_concepts((one.text, one.concepts), (other.text, other.concepts))
+
+
+def drop_mere_part(decision: Related | None, reference: str) -> Related | None:
+    """Return the decision; None if it is that of a part of the body, and the values name no finding.
+
+    An infection of the bladder is one of the urinary tract, but an amputation of the finger is not one of the arm.
+    """
+    return decision if decision and ("part of" not in decision[1]["steps"] or names_finding(reference)) else None
 
 
 def _relate_concepts(
     graph: Graph, one: tuple[str, tuple[str, ...]], other: tuple[str, tuple[str, ...]]
-) -> _Related | None:
+) -> Related | None:
     ours, theirs = (
         [Link(concept, text, "mention", 1.0, None) for concept in concepts] for text, concepts in (one, other)
     )
     return relate_links(graph, ours, theirs)
 
 
-def _relate_renamed(kept: str, renamed: str, replacements: Mapping[Mention, tuple[str, _Related]]) -> Relation | None:
+def _relate_renamed(kept: str, renamed: str, replacements: Mapping[Mention, tuple[str, Related]]) -> Relation | None:
     """Relate two values after the names in the second are replaced."""
     directions = {relation for _, (relation, _) in replacements.values()} - {Relation.EXACT}
     if len(directions) > 1:

@@ -77,9 +77,9 @@ _TURNING = re.compile(r"\b(?:than|except|other|unlike|rather|instead|above|below
 
 
 def find_replacement(reference: str, response: str) -> tuple[str, str] | None:
-    """Return what two values have in the one place where they differ; None if one has nothing there, or all differs.
+    """Return what two values have in the one place where they differ; amounts, conditions and articles are left out.
 
-    Amounts, conditions and articles are left out. None also if only one of the values denies something.
+    None if one of them has nothing there, if everything differs, or if only one of the values denies something.
 
     >>> find_replacement("take an antihistamine for the hives", "take cetirizine 10 mg for the hives")
     ('antihistamine', 'cetirizine')
@@ -101,7 +101,8 @@ def find_replacement(reference: str, response: str) -> tuple[str, str] | None:
 
 
 _FINDING = re.compile(
-    r"\b(?:pain|aches?|swelling|swollen|rash|fracture|infection|inflammation|cancer|tumou?r|bleeding|injury|ulcers?)\b"
+    r"\b(?:pains?|aches?|swellings?|swollen|rash(?:es)?|fractures?|infections?|inflammations?|cancers?|tumou?rs?|bleeding"
+    r"|injur(?:y|ies)|ulcers?)\b"
     r"|[痛肿疹炎癌瘤]|骨折|感染|出血|损伤|溃疡",
     re.IGNORECASE,
 )

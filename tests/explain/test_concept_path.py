@@ -2,7 +2,7 @@
 
 import pytest
 
-from imapeval.explain.evidence import concept_path
+from imapeval.explain.evidence import find_concept_path
 from imapeval.types import Match, Relation
 
 IBUPROFEN = {"concept": "CHEBI:5855", "label": "ibuprofen", "zh": "布洛芬"}
@@ -18,18 +18,18 @@ def test_path_runs_from_the_reference_to_the_response():
     evidence = {"path": [IBUPROFEN, NSAID], "steps": ["is a"]}
     up = [*IBUPROFEN.values(), "reference", "is a kind of"], [*NSAID.values(), "response", ""]
     down = [*NSAID.values(), "reference", "has the kind"], [*IBUPROFEN.values(), "response", ""]
-    assert concept_path(match(Relation.BELONGING, evidence)) == list(up)
-    assert concept_path(match(Relation.CONTAINMENT, evidence)) == list(down)
+    assert find_concept_path(match(Relation.BELONGING, evidence)) == list(up)
+    assert find_concept_path(match(Relation.CONTAINMENT, evidence)) == list(down)
 
 
 def test_one_concept_belongs_to_both():
-    shown = concept_path(match(Relation.EXACT, {"path": [ASPIRIN], "steps": []}))
+    shown = find_concept_path(match(Relation.EXACT, {"path": [ASPIRIN], "steps": []}))
     assert shown == [["CHEBI:15365", "aspirin", "", "reference response", ""]]
 
 
 def test_siblings_meet_in_what_is_above_both():
     evidence = {"reference": IBUPROFEN, "response": ASPIRIN, "under": NSAID, "reason": "siblings"}
-    shown = concept_path(match(Relation.UNMATCHED, evidence))
+    shown = find_concept_path(match(Relation.UNMATCHED, evidence))
     assert [(step[1], step[3], step[4]) for step in shown] == [
         ("ibuprofen", "reference", "is a kind of"),
         ("nonsteroidal anti-inflammatory drug", "", "has the kind"),
@@ -39,14 +39,14 @@ def test_siblings_meet_in_what_is_above_both():
 
 @pytest.mark.parametrize("evidence", [{}, {"why": "nobody"}, {"reference": IBUPROFEN, "reason": "no link"}])
 def test_nothing_to_draw_where_nothing_links_the_two(evidence):
-    assert concept_path(match(Relation.UNMATCHED, evidence)) == []
+    assert find_concept_path(match(Relation.UNMATCHED, evidence)) == []
 
 
 @pytest.mark.parametrize("relation", [Relation.CONTRADICTION, Relation.UNMATCHED])
 def test_where_polarity_decided_the_path_still_runs_from_the_reference(relation):
     path = {"path": [IBUPROFEN, NSAID], "steps": ["is a"]}
-    up = concept_path(match(relation, {"reference": IBUPROFEN, "response": NSAID, **path}))
-    down = concept_path(match(relation, {"reference": NSAID, "response": IBUPROFEN, **path}))
+    up = find_concept_path(match(relation, {"reference": IBUPROFEN, "response": NSAID, **path}))
+    down = find_concept_path(match(relation, {"reference": NSAID, "response": IBUPROFEN, **path}))
     assert [(step[1], step[4]) for step in up] == [
         ("ibuprofen", "is a kind of"),
         ("nonsteroidal anti-inflammatory drug", ""),
@@ -72,7 +72,7 @@ def test_where_polarity_decided_the_path_still_runs_from_the_reference(relation)
 )
 def test_evidence_that_nobody_can_read_shows_no_way(evidence):
     for relation in Relation:
-        assert concept_path(match(relation, evidence)) in (
+        assert find_concept_path(match(relation, evidence)) in (
             [],
             [["CHEBI:5855", "ibuprofen", "布洛芬", "reference response", ""]],
         )

@@ -86,6 +86,10 @@ def test_unmatched_values_say_what_they_were_tied_to_and_why_they_are_apart():
     other = {"reference": link(IBUPROFEN, "布洛芬"), "response": link(HEART, "heart", kind="body_part")}
     types = tell("布洛芬", "heart", Relation.UNMATCHED, {**other, "reason": "types"})
     assert types[2] == "they are different sorts of things (drug and body part)"
+    # Laser capture microdissection and cytological techniques: the types of both are the same, those between are not.
+    between = {side: link(concept, "x", kind="test") for side, concept in (("reference", HEART), ("response", NSAID))}
+    told = tell("heart", "NSAID", Relation.UNMATCHED, {**between, "reason": "types"})
+    assert told[2] == "one lies below the other, but only by way of another sort of thing"
     unknown = tell(
         "布洛芬", "xyzzy", Relation.UNMATCHED, {"reference": both["reference"], "reason": "no link"}, "encoder"
     )
@@ -138,6 +142,19 @@ def test_a_path_and_another_polarity():
     assert tell("avoid ibuprofen", "take an NSAID", Relation.UNMATCHED, evidence)[3] == (
         "one is denied or advised against and the other is not, but both can hold"
     )
+
+
+def test_a_path_and_another_amount_or_condition():
+    evidence = {
+        "reference": link(IBUPROFEN, "ibuprofen", "mention"),
+        "response": link(NSAID, "nsaid", "mention"),
+        "path": [IBUPROFEN, NSAID],
+        "steps": ["is a"],
+        "confidence": "high",
+    }
+    for why in ("the amounts differ", "they hold under different conditions"):
+        told = tell("ibuprofen 200 mg", "NSAID 400 mg", Relation.UNMATCHED, {**evidence, "why": why})
+        assert told[3:] == (why,)
 
 
 def test_whom_a_language_model_overrules():

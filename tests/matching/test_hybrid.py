@@ -65,6 +65,34 @@ async def test_the_first_decider_that_knows_the_relation_decides(
     assert (match.relation, match.decided_by) == (relation, decided_by)
 
 
+@pytest.mark.parametrize(
+    ("reference", "response", "why"),
+    [
+        ("high fever for 3 days", "fever for 10 days", "the amounts differ"),
+        ("high fever", "fever for 10 days", "neither says all that the other says"),
+        ("aspirin if the pain lasts", "Aspirin if the knee swells", "they hold under different conditions"),
+        # A denial has been the reason before the amounts are compared.
+        ("fever for 3 days", "no high fever for 10 days", None),
+    ],
+)
+async def test_why_values_with_a_path_are_unmatched(matcher, reference, response, why, make_imap):
+    ((match,),) = await matcher.match([make_imap([reference], [response])], langs=["en"])
+    assert (match.relation, match.decided_by, match.evidence.get("why")) == (Relation.UNMATCHED, "graph", why)
+
+
+async def test_a_value_with_a_name_in_it_is_no_name(matcher, inner, make_imap):
+    for used, reference, response, how in (
+        (matcher, "high fever", "fever", ("exact", "exact")),
+        (matcher, "High fever!", "fever if it rains", ("exact", "mention")),
+        (matcher, "fever", "no high fever", ("exact", "mention")),
+        (inner, "fractures of the finger", "fractures of the hand", ("mention", "mention")),
+        (inner, "ibuprofen 200 mg", "do not take NSAIDs", ("mention", "mention")),
+    ):
+        ((match,),) = await used.match([make_imap([reference], [response])], langs=["en"])
+        assert match.decided_by == "graph", reference
+        assert (match.evidence["reference"]["how"], match.evidence["response"]["how"]) == how, reference
+
+
 async def test_recorded_relations_take_precedence_and_all_others_are_unmatched(matcher, make_imap):
     known = (KnownRelation("advice", "fever", "aspirin", Relation.EXACT),)
     (matches,) = await matcher.match([make_imap(["fever"], ["aspirin", "fever"], relations=known)], langs=["en"])

@@ -3,7 +3,7 @@ import pytest
 from imapeval.graph.model import Concept, Name
 from imapeval.graph.store.graph import Graph
 from imapeval.graph.store.writer import write_graph
-from imapeval.matching.wording import find_replacement, relate_by_head
+from imapeval.matching.wording import find_replacement, names_finding, relate_by_head
 from imapeval.types import Relation
 
 NAMES = [
@@ -94,3 +94,26 @@ def test_a_modifier_that_changes_the_meaning_gives_no_relation(graph, longer, sh
 )
 def test_what_stands_in_the_one_place_where_two_values_differ(reference, response, replacement):
     assert find_replacement(reference, response) == replacement
+
+
+@pytest.mark.parametrize(
+    ("value", "is_finding"),
+    [
+        ("pains in the finger", True),
+        ("swellings of the toe", True),
+        ("rashes on the elbow", True),
+        ("stress fractures of the foot", True),
+        ("bladder infections", True),
+        ("inflammations of the iris", True),
+        ("cancers of the colon", True),
+        ("tumours of the nephron", True),
+        ("tumors of the nephron", True),
+        ("injuries of the finger", True),
+        ("painting the finger", False),
+        ("amputations of the finger", False),
+        ("手指骨折", True),
+        ("手指截肢", False),
+    ],
+)
+def test_findings_in_the_plural_are_findings(value, is_finding):
+    assert names_finding(value) is is_finding
