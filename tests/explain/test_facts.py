@@ -35,7 +35,7 @@ def test_kinds_come_from_the_best_match():
     )
     matches = (
         Match("t", "x", "near", Relation.UNMATCHED, 0.5, "encoder"),
-        Match("t", "x", "far", Relation.UNMATCHED, 0.49, "encoder"),
+        Match("t", "x", "far", Relation.UNMATCHED, 0.34, "encoder"),
         Match("t", "x", "general", Relation.BELONGING, 0.5, "graph"),
     )
     shown = show(imap, matches, reference="x", response="z")
@@ -44,7 +44,7 @@ def test_kinds_come_from_the_best_match():
     assert [pair[4] for pair in shown["reference"]] == ["belonging", "unmatched"]
     assert [(match[2], match[3], match[7]) for match in shown["matches"]] == [
         ("soft", 0.707, 1),
-        ("unmatched", 0.7, 1),
+        ("unmatched", 0.583, 1),
         ("belonging", 0.707, 1),
     ]
 
