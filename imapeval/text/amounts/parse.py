@@ -9,6 +9,7 @@ from imapeval.text.amounts.unitless import mentions_age, name_pressure, read_uni
 from imapeval.text.amounts.units import (
     conversion_factor,
     divide_unit,
+    make_fahrenheit_unit,
     make_reading,
     read_margins,
     read_number,
@@ -97,13 +98,13 @@ def _follows_dose(text: str, start: int, before: Sequence[AmountReading]) -> boo
     )
 
 
-def _read_range_end(text: str, number: Number, end: int, floor: int, start: int) -> Number | None:
+def _read_range_end(text: str, number: Number, floor: int, start: int) -> Number | None:
     """Parse the upper end of a range: 3-5, 3至5, 3 or 5, between 3 and 5."""
-    to = vocab.RANGE_SIGN.match(text, end)
+    to = vocab.RANGE_SIGN.match(text, number.end)
     second = read_number(text, to.end()) if to else None
     if to is None or second is None or second.kind == "article":
         return None
-    if to["word"] == "and" and "between" not in text[max(floor, start - 8) : start]:
+    if to["word"] == "and" and "between" not in text[max(floor, start - 24) : start]:
         return None
     # 3、4天 is a range, 0、1、6个月 are three dates.
     return None if to[0] == "、" and second.low != number.low + 1 else second
@@ -119,7 +120,7 @@ def _read_amount(text: str, start: int, floor: int) -> AmountReading | None:
     elif days := vocab.AND_DAYS.match(text, number.end):
         # From the week to the day, so that a week without days is a part of it.
         number = number._replace(high=number.high + int(days[1]) / 7, end=days.end())
-    second = _read_range_end(text, number, number.end, floor, start)
+    second = _read_range_end(text, number, floor, start)
     unit = read_unit(text, second, start) if second else None
     if second and unit:
         # The scale of "4-10×10^9/L" and 3-5万 applies to both numbers.
@@ -148,9 +149,11 @@ def _finish_reading(
 ) -> AmountReading | None:
     """Parse what follows number and unit (and a half, daily, old, or more) and return the amount."""
     (low, high), dimension, name, end = sorted(ends), unit.dimension, unit.name, unit.end
-    if name == "degC" and vocab.MINUS_BEFORE.search(text, max(0, start - 2), start):
-        low, high, start = -ends[0], ends[1] if low < high else -ends[1], start - 1
-    if dimension == "duration" and low > 0 and text.endswith("hourly", 0, end):  # "6-hourly" is every 6 hours
+    if dimension == "temperature" and (minus := vocab.MINUS_BEFORE.search(text, max(0, start - 7), start)):
+        zero, start = 0.0 if name == "degC" else make_fahrenheit_unit(0).zero, minus.start()
+        low, high = 2 * zero - ends[0], ends[1] if low < high else 2 * zero - ends[1]
+    # "6-hourly" is every 6 hours.
+    if dimension == "duration" and low > 0 and text.endswith(("hourly", "weekly", "monthly"), 0, end):
         dimension, low, high = "frequency", 1 / high, 1 / low
     if unit.more in ("多", "余", "来"):  # 10多天 is less than 20
         high += unit.scale * (10 if number.high % 10 == 0 else 1)
@@ -177,6 +180,12 @@ def _finish_reading(
             dimension = "ratio"
     old = vocab.AGE_AFTER.match(text, end) if dimension == "duration" else None
     margins = read_margins(text, start, old.end() if old else end, floor)
+    if (
+        name in ("minute", "hour")
+        and margins.words == " over"
+        and vocab.SPREAD_BEFORE.search(text, max(0, margins.start - 60), margins.start)
+    ):
+        margins = margins._replace(bound="", strict=False)
     if unit.more == "+":
         margins = margins._replace(bound="lower")
     if dimension == "duration" and (old or _is_age(text, margins, name)):
@@ -223,7 +232,7 @@ def _read_numbered_time(text: str, found: re.Match[str], floor: int) -> list[Amo
     number = read_number(text, end)
     if number is None or vocab.WEEK_BEFORE.search(text, max(0, start - 9), end):  # "after week 12" is a time span
         return []
-    second = _read_range_end(text, number, number.end, end, end)
+    second = _read_range_end(text, number, end, end)
     unit = read_unit(text, second or number, start)
     if (unit is None) == (found["unit"] is None):  # 第3 alone, or "the next day 500 mg"
         return []
@@ -292,7 +301,7 @@ def _read_interval(text: str, found: re.Match[str]) -> Interval | None:
         return Interval(1.0, 1.0, Unit("duration", "day", 1.0, end))
     numbered = read_number(text, end)
     number = numbered or Number(1.0, 1.0, end)
-    second = _read_range_end(text, number, number.end, end, end) if numbered else None
+    second = _read_range_end(text, number, end, end) if numbered else None
     unit = read_unit(text, second, end) if second else None
     if second is None or unit is None:
         second, unit = number, read_unit(text, number, end)
@@ -311,6 +320,8 @@ def _read_each(text: str, found: re.Match[str], floor: int) -> list[AmountReadin
         return []
     start, end = found.start(), interval.unit.end
     margins = read_margins(text, start, end, floor)
+    if found["each"] in ("间隔", "隔"):  # the longer the interval, the lower the frequency
+        margins = margins._replace(bound={"lower": "upper", "upper": "lower"}.get(margins.bound, ""))
     shared = _read_per_interval(text, interval, margins, found[0]) if text[start] >= "一" else None
     if shared:
         return [shared]

@@ -47,7 +47,7 @@ _AGE_BEFORE = re.compile(r"(?<![a-z])(?:aged?|ages)[ :]{1,2}$|年龄[在为是:]
 def mentions_age(text: str, margins: Comparatives) -> bool:
     """Return whether the words around an amount say that it is an age."""
     words = margins.words
-    return any(word in words for word in ("older", "younger", "age of")) or bool(
+    return any(word in words for word in ("older", "younger", "age of", "ages")) or bool(
         _AGE_BEFORE.search(text, max(0, margins.start - 8), margins.start)
     )
 
@@ -69,7 +69,7 @@ def read_unitless(text: str, start: int, floor: int, number: Number, second: Num
     low, high = sorted((number.low, (second or number).high))
     plural = text[end : end + 1] == "s"
     margins = read_margins(text, start, end + plural, floor)
-    if (pressure := name_pressure(text, margins.start)) and 20 <= low and high <= 300:  # noqa: SIM300
+    if (pressure := name_pressure(text, margins.start)) and 20 <= low <= high <= 300:
         return make_reading(margins, pressure, low, high, "mmHg")
     if _FEVER_BEFORE.search(text, max(0, margins.start - 20), margins.start) and (
         34 <= low <= high <= 43 or 90 < low <= high <= 110

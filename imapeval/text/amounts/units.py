@@ -55,11 +55,6 @@ def conversion_factor(unit: str, base: str) -> float:
     return 1.0 if unit == base else float(_registry().Quantity(unit).to(base).magnitude)
 
 
-@cache
-def _zero_fahrenheit() -> float:
-    return float(_registry().Quantity(0, "degF").to("degC").magnitude)
-
-
 def read_number(text: str, start: int) -> Number | None:
     """Parse the number at a position, in digits or in words: 1,000, ½, twenty-one, 两三, a, once."""
     found = vocab.NUMBER.match(text, start)
@@ -68,7 +63,7 @@ def read_number(text: str, start: int) -> Number | None:
     kind, scale = "", 1.0
     if digits := found["digits"]:
         scale = 10.0 ** int(found["power"] or 0) * vocab.SCALES.get(found["scale"], 1.0)
-        low = high = float(digits.replace(",", "")) * scale
+        low = high = float(digits.replace(",", "").replace(" ", "")) * scale
     elif found["han"]:
         ends = _read_chinese_numeral(found["han"])
         if ends is None:
@@ -135,6 +130,9 @@ def read_unit(text: str, number: Number, start: int) -> Unit | None:
     atom = vocab.UNIT_NAME.match(text, end)
     named = _look_up(atom)
     implied = -1
+    # "6-weekly" is every 6 weeks, but "6 weekly sessions" may be one a week.
+    if atom and atom["name"] in ("weekly", "monthly") and text[atom.start("name") - 1] != "-":
+        named = None
     if number.kind == "times":
         dimension, name = "count", ""
     elif atom and named and atom["name"] != "分":
@@ -164,8 +162,12 @@ def read_unit(text: str, number: Number, start: int) -> Unit | None:
         by = _look_up(atom)
         if chain is None or atom is None or by is None or (chain["within"] and by[0] != "duration"):
             break
+        # The strengths of two drugs, 5 mg/325 mg, but 1.2 g/100 g is a share.
+        if chain["number"] and by[0] == "mass" and (end == implied or (by == (dimension, name) and name != "gram")):
+            break
         size = float(chain["number"] or 1) * (conversion_factor(by[1], vocab.BASE_UNITS[by[0]]) if by[1] else 1.0)
-        dimension, name, share = divide_unit(dimension, name, *by, size or 1.0)
+        rate: tuple[str, str, float] = divide_unit(dimension, name, *by, size or 1.0)
+        dimension, name, share = rate
         closing = vocab.CHAIN_END.match(text, atom.end())
         end, scale = atom.end(), scale * share
         if closing and (closing[0] != ")" or "(" in text[number.end : end]):
@@ -203,7 +205,7 @@ def _read_temperature_unit(text: str, number: Number, start: int) -> Unit | None
 
 def make_fahrenheit_unit(end: int, more: float = 0.0) -> Unit:
     """Return the degree Fahrenheit as a unit, with `more` degrees added to the value."""
-    zero, scale = _zero_fahrenheit(), conversion_factor("delta_degF", "delta_degC")
+    zero, scale = -160 / 9, 5 / 9
     return Unit("temperature", "degF", scale, end, zero + more * scale)
 
 

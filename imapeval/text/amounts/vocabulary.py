@@ -18,8 +18,8 @@ mass in milligram: gram = g gm 克; kilogram = kg kilo 千克 公斤; 500 gram =
 volume in milliliter: femtoliter = fl; microliter = μl ul 微升; mm ** 3 = mm3; milliliter = ml cc 毫升; deciliter = dl 分升
 volume in milliliter: liter = l 升 公升; 5 milliliter = tsp teaspoon teaspoonful 茶匙; 30 milliliter = floz fluidounce
 volume in milliliter: 15 milliliter = tbsp tablespoon tablespoonful 汤匙
-duration in day: second = sec 秒 秒钟; minute = min 分 分钟; 15 minute = 刻钟; hour = h hr hourly 小时 钟头; week = w wk 周 星期 礼拜
-duration in day: day = d night morning evening 天 日 晚 夜; 14 day = fortnight; month = mo 月; 3 month = 季度
+duration in day: second = sec 秒 秒钟; minute = min 分 分钟; 15 minute = 刻钟; hour = h hr hourly 小时 钟头; week = w wk weekly 周 星期 礼拜
+duration in day: day = d night morning evening 天 日 晚 夜; 14 day = fortnight; month = mo monthly 月; 3 month = 季度
 duration in day: year = y yr 年; 10 year = decade
 age in year: year of age = yo y/o 岁 周岁; month of age = 月龄; week of age = 周龄; day of age = 日龄 天龄
 pressure in mmHg: mmHg = mmhg mmofmercury 毫米汞柱; kPa = kpa 千帕; cmH2O = cmh2o 厘米水柱
@@ -58,9 +58,9 @@ _LONGER = """
 # Words for frequencies: number of times, unit: words.
 _FREQUENCIES = """
 1 day: daily nightly qd q.d q.d. od qn qm qhs q.h.s q.h.s.
-2 day: bid b.i.d b.i.d. bd
-3 day: tid t.i.d t.i.d. tds
-4 day: qid q.i.d q.i.d. qds
+2 day: bid b.i.d b.i.d. bd b.d b.d.
+3 day: tid t.i.d t.i.d. tds t.d.s t.d.s.
+4 day: qid q.i.d q.i.d. qds q.d.s q.d.s.
 1 2 day: qod q.o.d q.o.d.
 1 hour: hourly qh
 1 week: weekly qw
@@ -85,21 +85,18 @@ RATE_DIMENSIONS = ARTICLE_DIMENSIONS.union(
 # Comparatives before an amount: which bound they set, whether the bound is excluded, and the words. 以上, 以下 and 以内
 # include it, 不满 and 超过 do not: 民法典, article 1259.
 _BEFORE = """
-upper: up to|at most|no more than|not more than|maximum|maximum of|maximum is|max|max.|not exceeding|not exceed
-upper: don't exceed|never exceed|not to exceed|no longer than|no later than|not over|not above|within|≤|<=
+upper: up to|at most|maximum|maximum of|maximum is|max|max.|not exceeding|not exceed
+upper: don't exceed|never exceed|not to exceed|no later than|not later than|not over|not above|within|≤|<=
 upper: should not exceed|must not exceed|should not be more than|must not be more than|not be over|should not be longer than
-upper: 不超过|不得超过|不能超过|不要超过|别超过|不应超过|不宜超过|不可超过|不多于|不得多于|不能多于|不应多于|不宜多于|最多|至多|不高于|不大于|不长于
-upper excluded: under|below|less than|lower than|fewer than|smaller than|younger than|shorter than|<
-upper excluded: must be under|must be below|must be less than|应低于|应小于|应少于|小于|少于|低于|未满|不到|不足|不满
-lower excluded: over|above|more than|greater than|higher than|larger than|older than|longer than|heavier than
-lower excluded: must be over|must be above|must be more than|must exceed|should exceed|应高于|应大于|应超过|应多于
+upper: cannot exceed|less than or equal to|小于等于|小于或等于|低于或等于|不晚于|不迟于|勿超过|切勿超过|不超过|不得超过|不能超过|不要超过|别超过|不应超过|不宜超过|不可超过|不多于|不得多于|不能多于|不应多于|不宜多于|最多|至多|不高于|不大于|不长于
+upper excluded: under|below|less than|lower than|fewer than|smaller than|younger than|shorter than|<|must be under|must be below|must be less than|应低于|应小于|应少于|小于|少于|低于|未满|不到|不足|不满
+lower excluded: over|above|more than|greater than|higher than|larger than|older than|longer than|heavier than|must be over|must be above|must be more than|must exceed|should exceed|应高于|应大于|应超过|应多于
 lower excluded: exceeding|exceeds|exceed|>|超过|多于|大于|高于|超出|逾
-lower: at least|no earlier than|not earlier than|no sooner than|not sooner than|no less than|not less than|no fewer than|not under|not below|minimum|minimum of|≥|>=
+lower: at least|no earlier than|not earlier than|no sooner than|not sooner than|not under|not below|minimum|minimum of|≥|>=
 lower: should not be less than|must not be less than|should not be under|should not be below|must not be under|must not be below|should not be shorter than|must not be shorter than|not be fewer than
-lower: 至少|最少|不少于|不得少于|不能少于|不应少于|不宜少于|不要少于|不可少于|不应低于|不得低于|不能低于|不宜低于|不低于|不小于|起码|不短于|年满|满
-about: about|around|approximately|approx|approx.|roughly|circa|~|≈|nearly|almost
-about: 大约|约为|大概|差不多|将近|接近|约|近
-: between|from|age of|the age of|an age of
+lower: greater than or equal to|大于等于|大于或等于|高于或等于|不早于|至少|最少|不少于|不得少于|不能少于|不应少于|不宜少于|不要少于|不可少于|不应低于|不得低于|不能低于|不宜低于|不低于|不小于|起码|不短于|年满|满
+about: about|around|approximately|approx|approx.|roughly|circa|~|≈|nearly|almost|大约|约为|大概|差不多|将近|接近|约|近
+: between|from|age of|the age of|an age of|ages|ages of|the ages of
 """
 _AFTER = """
 lower: or more|or above|or over|or older|or longer|or higher|or greater|and above|and over|and older|and up|at least
@@ -111,12 +108,13 @@ about: or so|左右|上下
 _ONES = "one two three four five six seven eight nine"
 _TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
 SMALL_NUMBERS = {word: float(value) for value, word in enumerate(f"{_ONES} {_TEENS}".split(), start=1)}
-_TENTHS = "ten twenty thirty forty fifty sixty seventy eighty ninety"
-TENS = {word: 10.0 * value for value, word in enumerate(_TENTHS.split(), start=1) if value > 1}
+_DECADES = "ten twenty thirty forty fifty sixty seventy eighty ninety"
+TENS = {word: 10.0 * value for value, word in enumerate(_DECADES.split(), start=1) if value > 1}
 TIMES = {"once": 1.0, "twice": 2.0, "thrice": 3.0}
 VAGUE = (2.0, 7.0)
 """What "several" and "a few" mean: a few days are less than weeks, and a few weeks less than months."""
-FRACTION_WORDS = {"quarter": 1 / 4, "third": 1 / 3}
+_FRACTIONS = {"quarter": 1 / 4, "third": 1 / 3, "two thirds": 2 / 3, "three quarters": 3 / 4}
+FRACTION_WORDS = {word.replace(" ", joint): value for word, value in _FRACTIONS.items() for joint in " -"}
 SCALES = {"百": 1e2, "千": 1e3, "万": 1e4, "亿": 1e8, "hundred": 1e2, "thousand": 1e3, "million": 1e6}
 HAN_DIGITS = {numeral: value for value, numeral in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
 HAN_SCALES = {"十": 10, "百": 100, "千": 1000, "万": 10_000}
@@ -126,7 +124,7 @@ HAN_BETWEEN = re.compile(r"([二三四五六七八九]?十)?([一二两三四五
 CHARACTER_FOLDS = str.maketrans(
     {
         **{chr(0xFF01 + n): chr(0x21 + n) for n in range(94)},
-        **dict(zip("º˚µ–—−‐‑～〜∼×≧⩾≦⩽’İ", "°°μ-----~~~x≥≥≤≤'I", strict=True)),
+        **dict(zip("º˚µ–—−‐‑〜∼×≧⩾≦⩽’İ", "°°μ-----~~x≥≥≤≤'I", strict=True)),
         **dict(zip("個兩週時鐘歲內過於滿約", "个两周时钟岁内过于满约", strict=True)),
     }
 )
@@ -227,11 +225,18 @@ def _latin_words(words: Iterable[str]) -> list[str]:
 
 BASE_UNITS, UNITS_BY_NAME, FREQUENCY_WORDS = _read_tables()
 BOUNDS_AFTER = _read_bounds(_AFTER)
-BOUNDS_BEFORE = {
+_BOUNDS_BEFORE = {
     word: (bound.removesuffix(" excluded"), bound.endswith(" excluded"))
     for word, bound in _read_bounds(_BEFORE).items()
 }
-MAX_COMPARATIVE_CHARACTERS = 24
+# "No more than" and its like are derived.
+BOUNDS_BEFORE = _BOUNDS_BEFORE | {
+    f"{no} {word}": ("lower" if bound == "upper" else "upper", False)
+    for word, (bound, excluded) in _BOUNDS_BEFORE.items()
+    if excluded and re.fullmatch(r"\w+ than", word)
+    for no in ("no", "not")
+}
+MAX_COMPARATIVE_CHARACTERS = max(map(len, BOUNDS_BEFORE)) + 2
 # Matched on the reversed text before an amount, so that one match finds the longest comparative that ends there.
 COMPARATIVE_BEFORE = re.compile(
     rf"[\s:]{{0,2}}(?:(?P<latin>{_alternatives(word[::-1] for word in _latin_words(BOUNDS_BEFORE))})(?![a-z])"
@@ -249,7 +254,7 @@ COMPARATIVE_AFTER = re.compile(
 NUMBER = re.compile(
     rf"""(?:
       (?:(?P<whole>[0-9]{{1,2}})(?:[ -]|\ and\ ))?(?P<top>[1-9])/(?P<bottom>[2-9])(?![0-9/.,])
-    | (?P<digits>(?:[0-9]{{1,3}}(?:,[0-9]{{3}}){{1,4}}|[0-9]{{1,15}})(?:\.[0-9]{{1,15}})?|\.[0-9]{{1,15}})
+    | (?P<digits>(?:[0-9]{{1,3}}(?:,[0-9]{{3}}|\ 000){{1,4}}|[0-9]{{1,15}})(?:\.[0-9]{{1,15}})?|\.[0-9]{{1,15}})
       (?![0-9]|[.,][0-9])
       (?:\s?[x*]\s?10(?:\^|\*\*|\*|e)(?P<power>[0-9]{{1,2}})(?![0-9]))?
       (?:\s?(?P<scale>百|千(?![克卡米焦帕])|万|亿|(?:hundred|thousand|million)(?![a-z])))?
@@ -257,15 +262,14 @@ NUMBER = re.compile(
     | (?P<vague_han>[几数])
     | (?P<half>half(?:[ -](?:of\ )?an?(?![a-z]))?(?![a-z])|半)
     | (?:an?\ )?(?P<part>{_alternatives(FRACTION_WORDS)})\ of\ an?(?![a-z])
-    | (?:(?P<tens>{_alternatives(TENS)})(?:[
-    -](?P<ones>{_alternatives(_ONES.split())}))?|(?P<small>{_alternatives(SMALL_NUMBERS)})
+    | (?:(?P<tens>{_alternatives(TENS)})(?:[ -](?P<ones>{_alternatives(_ONES.split())}))?|(?P<small>{_alternatives(SMALL_NUMBERS)})
       |(?P<times>{_alternatives(TIMES)})|(?:a\ )?couple\ of|(?P<vague>several|a\ few)
       |(?P<single>(?:a\ )?single)|(?P<article>an?))(?![a-z])(?P<hundred>\ hundred(?![a-z]))?
     )(?P<half_more>[ -]and[ -](?:an?[ -])?half(?![a-z])|个半(?!月板))?""",
     re.VERBOSE,
 )
 RANGE_SIGN = re.compile(r"\s?[-~至到、或]\s?| (?P<word>to|or|and) ")
-_OPENING_WORDS = {"a", "an", "half", "several", "couple", "single", *FRACTION_WORDS, *SMALL_NUMBERS, *TENS, *TIMES}
+_NUMBER_WORDS = {"a", "an", "half", "several", "couple", "single", *FRACTION_WORDS, *SMALL_NUMBERS, *TENS, *TIMES}
 # Where an amount may begin. A set of characters comes first, because that search is fast. Letters before a digit belong
 # to a name (B12, COVID-19), but "x3 days" means three days.
 NUMERAL_HINT = re.compile(rf"[0-9半几数每隔间早晚睡日终{_NUMERALS}]")
@@ -280,19 +284,19 @@ START = re.compile(
       | \.[0-9](?<![0-9a-z.]\.[0-9])
       | [{_NUMERALS}半](?<![{_NUMERALS}半第几数周期拜][{_NUMERALS}半])
       | [几数](?<![{_NUMERALS}次人系函参指计][几数])(?=个?(?:小时|分钟|星期|[天日周月年])(?![{_NUMERALS}期经内]))
-      | (?<![a-z0-9])(?:{_alternatives(_OPENING_WORDS)})(?![a-z]))
+      | (?<![a-z0-9])(?:{_alternatives(_NUMBER_WORDS)})(?![a-z]))
     | (?P<each>每间?隔?|间?隔|早中?晚各|(?:every|each)[ -](?:(?P<skip>{_alternatives(INTERVAL_ORDINALS)})[ -])?|per\ |q\s?(?=[0-9]))
     | (?P<period>(?:{_alternatives(FREQUENCY_WORDS)})(?![a-z=])(?!\s(?:living|life|activit|routine))|alternate\ days)
     | (?P<always>lifelong(?![a-z])|终身)
     | (?P<nth>第(?=\s?[0-9{_NUMERALS}]{{1,4}}\s?个?(?:[天日月年]|周(?!期)))
-      |(?<![a-z])(?<!first\ )(?<!next\ )(?<!same\ )(?<!last\ )(?<!third\ )(?<!each\ )(?<!per\ )(?P<unit>day|week)\ (?=[0-9]{{1,3}}(?![0-9.,/])))
+      |(?<![a-z])(?<!first\ )(?<!next\ )(?<!same\ )(?<!last\ )(?<!third\ )(?<!each\ )(?<!per\ )(?P<unit>day|week)s?\ (?=[0-9]{{1,3}}(?![0-9.,/])))
     | (?P<night>at\ (?:night|bedtime)(?![a-z]))
     | (?P<times>(?:(?<![今昨明当生{_NUMERALS}0-9])日|晚上|早上|睡前)(?=[0-9{_NUMERALS}]{{1,3}}次))""",
     re.VERBOSE,
 )
-_OTHER_OPENINGS = "lifelong every each per q alternate at day week"
+_OTHER_OPENINGS = "lifelong every each per q alternate at day week days weeks"
 OPENING_WORDS = frozenset(
-    word.partition(".")[0] for word in (*_OPENING_WORDS, *FREQUENCY_WORDS, *_OTHER_OPENINGS.split())
+    word.partition(".")[0] for word in (*_NUMBER_WORDS, *FREQUENCY_WORDS, *_OTHER_OPENINGS.split())
 )
 LIFETIME = 100.0
 """Years that "lifelong" stands for: more than any course of treatment, and the same for everybody."""
@@ -301,7 +305,7 @@ ONE_IN = re.compile(
     r"| ?(?:m?g|kg|m?l|h|hours?|days?|weeks?|months?|years?|min(?:ute)?s?)(?![a-z]))"
 )
 NUMBER_PAIR = re.compile(
-    r"([0-9]{2,3})(?:-([0-9]{2,3}))?\s?(?:/|over)\s?([0-9]{2,3})(?:-([0-9]{2,3}))?(?![0-9/]|[.,][0-9])"
+    r"([0-9]{1,3}(?:\.[0-9]{1,2})?)(?:-([0-9]{2,3}))?\s?(?:/|over)\s?([0-9]{2,3})(?:-([0-9]{2,3}))?(?![0-9/]|[.,][0-9])"
     r"\s?(mm ?hg|毫米汞柱|kpa)?"
 )
 _LONG = {word[0]: word[1:] for word in _LONGER.split()}
@@ -327,7 +331,7 @@ DEGREES = re.compile(
     rf"(?![a-z])(?P<tenth>(?<=度)[0-9{_NUMERALS}](?![0-9{_NUMERALS}度]))?"
 )
 # A sign, not a hyphen or a dash: not 2-8 °C, 体温-38.5℃.
-MINUS_BEFORE = re.compile(r"(?:^|[\s(:,;、<>≤≥~于在为至到])-$")
+MINUS_BEFORE = re.compile(r"(?:(?<![^\s(:,;、<>≤≥~于在为至到])-|(?<![a-z])minus |零下)$")
 TEMPERATURE_CONTEXT = re.compile(r"温|烧|发热|摄氏|华氏|fever|(?<![a-z])temp")
 HALF_MORE = re.compile(r"半(?![流夏卧坐身月年小天个片粒夜衰])| and a half(?![a-z])")
 HALF_MONTH = re.compile(r"半个?月")
@@ -361,7 +365,13 @@ TIME_RELATION_AFTER = re.compile(
     r" (?:later|ago|off|earlier|apart|long|before|after|prior|in|of|following|or so)(?![a-z])"
 )
 DOSING_VERB = re.compile(
-    r"(?<![a-z])(?:tak(?:en?|es)|apply|used?|inject|give|given|dose|tablets?|pills?|swallow|drink)(?![a-z])"
+    r"(?<![a-z])(?:tak(?:en?|es|ing)|apply(?:ing)?|used?|using|inject|give|given|giving|dose|tablets?|pills?|swallow"
+    r"|drink(?:ing)?|avoid(?:ing)?|stop|skip)(?![a-z])"
+)
+# "Infuse over 30 minutes" says how long it takes, not "lasts over 30 minutes".
+SPREAD_BEFORE = re.compile(
+    r"(?<![a-z])(?:(?:infus|inject|administ|giv|intraven|taper|titrat|drip)[a-z]*+|iv)(?: [a-z0-9,.]++){0,6}"
+    r"(?<! for)(?<! lasts)(?<! takes) $"
 )
 WEEK_BEFORE = re.compile(r"(?<![a-z])(before|until|by|after|from|since) week $")
 # Molar masses in g/mol, to compare concentrations in mmol/L with those in mg/dL (PubChem, computed by PubChem 2.2).
