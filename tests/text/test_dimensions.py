@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from imapeval.text.dimensions import table
-from imapeval.text.dimensions.opposites import find_opposites
+from imapeval.text.dimensions.opposites import are_opposed, find_opposites, list_antonyms
+from imapeval.text.normalise import stem
 
 PAIRS = Path(__file__).parents[1] / "matching" / "relation_pairs.tsv"
 
@@ -38,6 +39,9 @@ def test_the_search_finds_what_all_patterns_find():
         ("let in some fresh air", 0),
         ("un-complicated", 1),
         ("non-serious", 1),
+        ("operate machinery", 1),
+        ("the operating theatre", 0),
+        ("避孕套破", 0),
     ],
 )
 def test_words_are_sides_only_where_they_mean_one(text, sides):
@@ -57,3 +61,28 @@ def test_spans_of_sides_are_places_in_the_value():
     value = "stage IV kidney disease, acute"
     spans = find_opposites(value).spans
     assert [value[start:end] for some in spans.values() for start, end in some] == ["acute"]
+
+
+@pytest.mark.parametrize(("a", "b"), [("TSH above normal", "abnormal TSH"), ("血压高于正常", "血压异常")])
+def test_above_normal_is_not_normal(a, b):
+    assert not are_opposed(find_opposites(a), find_opposites(b))
+
+
+def test_back_to_normal_is_normal():
+    assert are_opposed(find_opposites("TSH back to normal"), find_opposites("abnormal TSH"))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "exclusive"),
+    [
+        ("careful", "careless", True),
+        ("harmless", "harmful", True),
+        ("leukocytosis", "leukopenia", True),
+        ("ischaemic", "haemorrhagic", True),
+        ("tachycardia", "bradycardia", True),
+        ("patient", "inpatient", False),
+    ],
+)
+def test_antonyms(a, b, exclusive):
+    words = stem(a), stem(b)
+    assert (words[1] in list_antonyms(words[0]) or words[0] in list_antonyms(words[1])) is exclusive

@@ -78,6 +78,7 @@ def test_numbers_of_stages(value: str, named: dict[str, set[int]]) -> None:
         ("肺癌iiia期", "肺癌"),
         ("高血压病3级", "高血压病"),
         ("烧伤二度", "烧伤"),
+        ("第三度房室传导阻滞", "房室传导阻滞"),
         ("肺癌中晚期", "肺癌"),
         ("慢性阻塞性肺疾病急性加重期", "慢性阻塞性肺疾病"),
         ("lung cancer stage iv", "lung cancer"),

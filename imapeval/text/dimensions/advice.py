@@ -10,7 +10,6 @@ from __future__ import annotations
 
 _YOUR = r"(?:the |your |his |her |their |its |an? |any |some |this |that |these |those )?"
 _LIMB = r"(?:affected |injured |sore |swollen |broken |sprained |operated |bad |left |right )?(?:legs?|arms?|limbs?|foot|feet|hands?|ankles?|knees?|wrists?|extremit(?:y|ies))"
-_THING = r"(?:the \w+ |your \w+ |it |them |this |that )?"
 
 
 def _nutrient(latin: str, chinese: str, *, loose: bool = False) -> tuple[str, str]:
@@ -67,7 +66,7 @@ STANDALONE = (
     ),
     # --- position and movement
     (
-        rf"\b(?:elevat\w+|rais(?:e|ed|es|ing)|prop\w*(?: up)?|lift\w* up) {_YOUR}{_LIMB}\b(?: (?:up )?(?:above|over) (?:the |your )?heart(?: level)?)?|\b(?:keep|put|hold) {_YOUR}{_LIMB} (?:up|raised|elevated|high)\b|\b{_LIMB} (?:should be |must be |is |are )?(?:elevated|raised|up|above (?:the )?heart)\b|\b(?:head of the bed|bed head) (?:raised|elevated|up)\b|\bfeet up\b"
+        rf"\b(?:elevat\w+|rais(?:e|ed|es|ing)|prop\w*(?: up)?|lift\w* up) {_YOUR}{_LIMB}\b(?: (?:up )?(?:above|over) (?:the |your )?heart(?: level)?)?|\b(?:keep|put|hold) {_YOUR}{_LIMB} (?:up|raised|elevated|high)\b|\b{_LIMB} (?:should be |must be |is |are )?(?:elevated|raised|up|above (?:the )?heart)\b|\b(?:head of the bed|bed head) (?:raised|elevated|up)\b"
         r"|抬高(?=[^，,；;。]{0,4}(?:肢|腿|脚|足|手|臂|床头|头|臀))|(?:肢|腿|脚|足|手|臂|床头|头部|臀部)[^，,；;。段]{0,4}(?:抬高|垫高|抬起|举高)|垫高",
         rf"\blower(?:ed|ing)? {_YOUR}{_LIMB}\b|\b(?:let|keep|hang|hold|leave) {_YOUR}{_LIMB} (?:down|hang(?:ing)?(?: down)?|dangl(?:e|ing)|low|below)\b|\b{_LIMB} (?:should |must )?(?:hang(?:s|ing)?(?: down)?|dangl(?:e|es|ing)|down)\b|\bdependent position\b"
         r"|(?<=[肢腿臂])(?:自然|保持|应|要|需)?(?:放低|下垂|垂下|低垂|低于心脏)(?:下垂)?(?!体|症)",
@@ -212,7 +211,7 @@ STANDALONE_COMPLEMENTS = (
     (
         r"(?<!cat )(?<!cat-)\bscratch(?:ing)?\b(?! (?:test|disease|mark|wound|injur|from|by|on))|\bpick(?:ing)? (?:at )?(?:the |your |a |any )?(?:scabs?|skin|spots|crusts?|it)\b|搔抓|抓挠|挠(?=痒|抓|患|皮|它|破|$)|抓(?=痒|破|患处|伤口|皮肤|挠)|抠(?=痂|皮|掉|伤)",
     ),
-    (r"\b(?:touch(?:ing)?|rub(?:bing)?) (?:the |your |his |her )?(?:eyes?|face)\b|揉(?:搓)?眼|揉(?=眼)|摸(?=眼|脸)",),
+    (r"\b(?:touch(?:ing)?|rub(?:bing)?) (?:the |your |his |her )?(?:eyes?|face)\b|揉(?:搓)?眼|摸(?=眼|脸)",),
     # --- poisoning and first aid
     (
         r"\b(?:induc(?:e|ed|ing)|provok(?:e|ing)|forc(?:e|ing)|trigger(?:ing)?) (?:yourself to |him to |her to |the child to )?vomit(?:ing)?\b|\bmake (?:him|her|them|yourself|the (?:child(?:ren)?|patient|person)|your child(?:ren)?) (?:vomit(?:ing)?|throw up|be sick|sick)\b|\b(?:vomit|sick) on purpose\b|\binduction of vomiting\b|\bself-induced vomiting\b|催吐|诱吐|抠喉|引吐|使其呕吐|诱导呕吐",
@@ -222,7 +221,7 @@ STANDALONE_COMPLEMENTS = (
     ),
     (r"\btourniquets?\b|止血带|(?:扎|绑|捆)(?:紧|住)(?:伤口)?(?:近心端|上方|上端)",),
     (
-        r"\b(?:put(?:ting)?|plac(?:e|ing)|stick(?:ing)?|forc(?:e|ing)|insert(?:ing)?) (?:anything|something|objects?|a spoon|fingers?|a \w+) (?:in|into|between) (?:the |his |her |their |your )?(?:mouth|teeth)\b|(?:往|向)(?:嘴|口)(?:里|中|内)?塞|撬(?:开)?(?:牙|嘴)|塞(?:毛巾|勺子|东西|物品|筷子)",
+        r"\b(?:put(?:ting)?|plac(?:e|ing)|stick(?:ing)?|forc(?:e|ing)|insert(?:ing)?) (?:anything|something|objects?|fingers?|a \w+) (?:in|into|between) (?:the |his |her |their |your )?(?:mouth|teeth)\b|(?:往|向)(?:嘴|口)(?:里|中|内)?塞|撬(?:开)?(?:牙|嘴)|塞(?:毛巾|勺子|东西|物品|筷子)",
     ),
     (
         r"\b(?:restrain(?:ed|ing)?|hold(?:ing)? (?:him|her|them|the (?:child(?:ren)?|patient|person)) down|pin(?:ning)? down) ?(?:him|her|them|the (?:child(?:ren)?|patient|person)|movements?)?\b|按住(?:病人|患者|孩子|肢体|手脚|身体)|强行按压(?:肢体|患者)|强压(?:肢体|患者)|束缚(?=患|病|肢)",
@@ -230,22 +229,22 @@ STANDALONE_COMPLEMENTS = (
     # --- pregnancy; "pregnant" and 怀孕 may have been unified to "pregnancy" and 孕期
     (
         r"\b(?:get(?:ting)?|becom(?:e|ing)|fall(?:ing)?|being) pregnan(?:t|cy)\b|\b(?:try(?:ing)? (?:for a baby|to (?:conceive|get pregnan(?:t|cy)))|conceiv(?:e|ing)|plan(?:ning)? (?:a |for a |for )?(?:pregnancy|baby)|start(?:ing)? a family|have (?:a baby|children|more children|another baby))\b|备孕|要(?:孩子|小孩|宝宝|二胎)|受孕|怀上|(?<=[能可])(?:怀孕|孕期)|(?<=可以)(?:怀孕|孕期)|(?:再次|尽快|近期|准备|计划|打算)(?:怀孕|孕期|妊娠)|生(?:二胎|孩子)",
-        r"\b(?:contracepti(?:on|ves?)|birth control|condoms?|family planning)\b(?<!emergency contraception)|避孕(?!失败|药|套破)|采取避孕|避孕套|安全套",
+        r"\b(?:contracepti(?:on|ves?)|birth control|condoms?|family planning)\b(?<!emergency contraception)|避孕(?!失败|药|套破)|采取避孕|安全套",
     ),
     # --- daily life
     (
-        r"\b(?:(?:fit to |able to )?driv(?:e|ing)(?! (?:force|pressure|factor|by|up|down|the))|(?:get |getting |sit )?behind the wheel|at the wheel|operat(?:e|ing) (?:heavy |dangerous )?(?:machinery|machines|vehicles?)|use (?:heavy )?machinery|drive (?:a car|or operate machinery))\b|开车|驾车|驾驶(?!员)|操作(?:精密|重型|大型|危险)?(?:机器|机械|仪器)|高空作业",
+        r"\b(?:(?:fit to |able to )?driv(?:e|ing)(?! (?:force|pressure|factor|by|up|down|the))|(?:get |getting |sit )?behind the wheel|at the wheel|operat(?:e|ing) (?:heavy |dangerous )?(?:machinery|machines|vehicles?)|use (?:heavy )?machinery)\b|开车|驾车|驾驶(?!员)|操作(?:精密|重型|大型|危险)?(?:机器|机械|仪器)|高空作业",
     ),
     (
         r"\b(?:fly(?:ing)?|air travel|travel(?:ling|ing)? by (?:air|plane)|(?:take|board|go on|taking) (?:a |the )?(?:flight|plane)s?|long[- ]haul flights?|by plane)\b|坐飞机|乘(?:坐)?飞机|搭飞机|坐航班|飞行(?!员)|空中旅行",
     ),
-    (r"\b(?:swim(?:ming)?|go in(?:to)? the (?:pool|sea|water)|swimming pools?|diving)\b|游泳|下水|潜水|去泳池|玩水",),
+    (r"\b(?:swim(?:ming)?|go in(?:to)? the (?:pool|sea|water)|diving)\b|游泳|下水|潜水|去泳池|玩水",),
     (
         r"\b(?:sun ?bath(?:e|ing)|sun exposure|expos(?:e|ed|ure)(?: \w+)? to (?:the )?(?:sun|sunlight|uv)|(?:in|out in|get(?:ting)?(?: some| more| enough| plenty of| increase| regular| daily)?|into|avoid|away from) (?:the )?(?:direct |strong |full |midday )?(?:sun|sunshine|sunlight)(?! through)|tanning|sun ?beds?|solariums?)\b(?!screen)|多?(?:去|出去)?晒(?:一|晒|晒晒)?太阳|日晒|日光浴|(?<=[暴曝])晒|晒(?=黑|背)|多晒|阳光(?:照射|暴晒)|见太阳|紫外线照射",
         r"\b(?:sun ?screens?|sun ?block|sun cream|spf|(?:in|seek|stay in) (?:the )?shade|sun[- ]protect(?:ion|ive)|cover(?:ing)? up from the sun|protect(?:ed|ing)? (?:\w+ ){0,2}from (?:the )?sun|(?:hide|shelter|stay) (?:away )?(?:from|out of) (?:the )?sun|out of the sun|sun hat)\b|(?:注意|做好|采取)?防晒|遮阳|打伞|阴凉处(?=休|待|活)",
     ),
     (
-        r"\b(?:go(?:es|ing)?|return(?:ing|s)?|attend(?:ing|s)?|send(?:ing)?|be|back)(?: (?:back|him|her|them|the child(?:ren)?|your child(?:ren)?|the children|straight))? (?:to |at |in )?(?:school|nursery|work|day ?care|kindergarten|child ?care|classes|creche|preschool)\b|\b(?:fit (?:for|to) work|working normally|resume work|keep working)\b|\b(?:(?:keep|kept|stay) away from|excluded? from|avoid) (?:school|nursery|work|day ?care)\b"
+        r"\b(?:go(?:es|ing)?|return(?:ing|s)?|attend(?:ing|s)?|send(?:ing)?|be|back)(?: (?:back|him|her|them|the child(?:ren)?|your child(?:ren)?|straight))? (?:to |at |in )?(?:school|nursery|work|day ?care|kindergarten|child ?care|classes|creche|preschool)\b|\b(?:fit (?:for|to) work|working normally|resume work|keep working)\b|\b(?:(?:keep|kept|stay) away from|excluded? from|avoid) (?:school|nursery|work|day ?care)\b"
         r"|上(?:学|班|课|幼儿园|托)|复[课工学]|返[校岗工]|去(?:学校|幼儿园|上学|上班|托儿所)|入园|入托|送(?:去|到)?(?:学校|幼儿园)|停[课工]|恢复工作|正常工作",
         r"\b(?:(?:stay|stays|staying|keep|kept|keeping|be|time|remain)(?: (?:him|her|them|the child(?:ren)?|your child(?:ren)?|at home))? (?:off|home|out of|at home)(?: from)?(?: school| work| nursery| day ?care| kindergarten)?(?<!out of)|(?:keep|kept) (?:him|her|them|the child(?:ren)?|your child(?:ren)?) (?:away|home|off|back)(?: from)? (?:school|nursery|work|day ?care)|off (?:school|work|nursery|sick)|home from (?:school|work|nursery)|sick leave|signed off(?: work)?|sick note|absent from (?:school|work|nursery))\b|请(?:病)?假|病假|休学|缺课|歇工|休工",
     ),
@@ -283,7 +282,7 @@ STANDALONE_COMPLEMENTS = (
     ),
     # --- partner, telling
     (
-        r"\b(?:treat(?:ed|ing|ment of)?|test(?:ed|ing)?) (?:of )?(?:the |your |his |her |all |both |sexual |regular |male |female )*partners?\b|\bpartners? (?:also |both )?(?:needs?|requires?|should|must|has to|have to|does|do|is|are)(?: not)?(?: also| be| to| both| need| require| any| to be)* (?:treat(?:ed|ment)|therapy|tested)\b|\b(?:both partners (?:treated|need treatment)|partner (?:treatment|therapy))\b|(?:性伴侣?|配偶|伴侣|丈夫|老公|爱人|男方|妻子|女方|夫妻|双方)[^，,；;。]{0,8}(?:治疗|同治|用药)|夫妻同治",
+        r"\b(?:treat(?:ed|ing|ment of)?|test(?:ed|ing)?) (?:of )?(?:the |your |his |her |all |both |sexual |regular |male |female )*partners?\b|\bpartners? (?:also |both )?(?:needs?|requires?|should|must|has to|have to|does|do|is|are)(?: not)?(?: also| be| to| both| need| require| any| to be)* (?:treat(?:ed|ment)|therapy|tested)\b|\b(?:both partners (?:treated|need treatment)|partner (?:treatment|therapy))\b|(?:性伴侣?|配偶|伴侣|丈夫|老公|爱人|男方|妻子|女方|夫妻|双方)[^，,；;。]{0,8}(?:治疗|同治|用药)",
     ),
     (
         r"\b(?:tell(?:ing)?|inform(?:ed|ing)?|notif(?:y|ied|ying)|warn(?:ed)?|let) (?:the |your |his |her |any |all |sexual |every |a )*(?:doctors?|dentists?|pharmacist|nurse|surgeon|anaesthetist|anesthesiologist|partners?|family|school|employer|patient|contacts?|parents?|gp|dvla)(?: know)?\b|\b(?:disclos(?:e|ed|ing|ure)|be open about|speak openly)\b|告知|告诉|如实(?=说|告|讲|回答)|通知(?=医|家|性伴|学校|伴侣)|讲明|坦白",
@@ -316,7 +315,7 @@ COMPLEMENTS = (
         r"\b(?:cosmetics|mascara|eye ?liner|foundation cream|(?:eye )?make-?up(?! (?:for|of|the|your|a))|wear(?:ing)? make[- ]up)\b|化妆(?:品)?|彩妆|眼妆|上妆|画眼线",
     ),
     (
-        r"\b(?:breast[- ]?fe(?:e)?d(?:ing|s)?|nurs(?:e|ing) (?:the|your|her|a) (?:baby|infant|child)|breast[- ]feeding mothers?|lactat(?:ing|ion)(?! acid)|nursing mothers?)\b(?: (?:the|your|her) (?:baby|infant|child(?:ren)?)\b)?|母乳喂养|(?:停止?|暂停|继续|坚持|照常|照样|正常)(?:喂)?(?:哺乳期?|母乳|喂奶)|喂母乳|哺乳(?!动物|类|期)|亲喂|哺喂",
+        r"\b(?:breast[- ]?fe(?:e)?d(?:ing|s)?|nurs(?:e|ing) (?:the|your|her|a) (?:baby|infant|child)|lactat(?:ing|ion)(?! acid)|nursing mothers?)\b(?: (?:the|your|her) (?:baby|infant|child(?:ren)?)\b)?|母乳喂养|(?:停止?|暂停|继续|坚持|照常|照样|正常)(?:喂)?(?:哺乳期?|母乳|喂奶)|喂母乳|哺乳(?!动物|类|期)|亲喂|哺喂",
         r"\bwean(?:ed|ing)? (?:the |your |her )?(?:baby|infant|child(?:ren)?)\b|断(?:母)?[奶乳]|回奶",
     ),
     (r"\bimmuni[sz](?:e|ed|ing|ations?)\b|(?:预防)?接种(?:疫苗)?|(?:打|注射)疫苗|打预防针|疫苗接种",),
@@ -331,7 +330,7 @@ COMPLEMENTS = (
         r"\b(?:(?:urgent |specialist )?refer(?:red|ral|rals|ring)?(?! (?:pain|otalgia|to as|itch))(?: to (?:an? |the )?(?:specialist|hospital))?|see(?:ing)? (?:an? |the )?specialist|specialist (?:opinion|input|assessment|review))\b|转诊|转院|转科|转上级(?:医院)?|会诊|看专科|专科就诊",
     ),
     (
-        r"\b(?:antibiotics?|antibiotic (?:therapy|treatment)|antibacterials?|anti-?microbials?)\b(?![- ](?:resist|associated|prophyl))|抗生素(?!相关)|抗菌(?:药物?|素)(?!相关)",
+        r"\b(?:antibiotics?|antibacterials?|anti-?microbials?)\b(?![- ](?:resist|associated|prophyl))|抗生素(?!相关)|抗菌(?:药物?|素)(?!相关)",
     ),
     (
         r"\b(?:in|for|by|to) (?:young |small |older |all )?(?:children|kids|paediatric patients|pediatric patients|youngsters|minors)\b|(?:儿童|小儿|幼儿|孩子|小孩|婴幼儿)(?=[可能禁慎忌不适也都均]|使用|服用)",
@@ -348,7 +347,7 @@ COMPLEMENTS = (
     ),
     (r"\b(?:pacifiers?|dummies|dummy(?= (?:use|is|can|may|should|at)))\b|安抚奶嘴|奶嘴(?=使用|可|会|吸)",),
     (
-        r"\b(?:screen time|(?:tv|television|phone|tablet|computer|screen) (?:use|viewing|time)|watch(?:ing)? (?:tv|television))\b|看(?:电视|手机|电脑|屏幕|平板)|玩手机|电子屏幕|电子产品",
+        r"\b(?:(?:tv|television|phone|tablet|computer|screen) (?:use|viewing|time)|watch(?:ing)? (?:tv|television))\b|看(?:电视|手机|电脑|屏幕|平板)|玩手机|电子屏幕|电子产品",
     ),
     (
         r"\b(?:herbal (?:medicines?|remed(?:y|ies)|supplements?|products?|preparations?)|herbs|traditional chinese medicines?|tcm|chinese herbs?)\b|中(?:草)?药|中成药|草药",
@@ -362,7 +361,7 @@ COMPLEMENTS = (
     (r"\b(?:plaster cast|plaster|cast) (?:off|removal)\b|拆石膏|去石膏",),
     # --- two-sided, of something named
     (
-        r"\b(?:needs?|requires?|require|must be|should be|has to be|have to be|ought to be|needs to be)(?: to be| prompt| urgent| early| active| some| any| specific)* (?:treated|treatment)\b|\btreatment (?:is |was )?(?:needed|necessary|required|essential|indicated|warranted|recommended)\b|(?:需要?|必须|应当?|要)(?:积极|及时|尽早|接受|进行|特殊|药物|同时|一起|一并|也)*治疗(?!期)",
+        r"\b(?:needs?|requires?|must be|should be|has to be|have to be|ought to be)(?: to be| prompt| urgent| early| active| some| any| specific)* (?:treated|treatment)\b|\btreatment (?:is |was )?(?:needed|necessary|required|essential|indicated|warranted|recommended)\b|(?:需要?|必须|应当?|要)(?:积极|及时|尽早|接受|进行|特殊|药物|同时|一起|一并|也)*治疗(?!期)",
         r"\b(?:untreated|left alone|leave (?:it|them|the (?:lump|cyst|wart|mole|lesion)) (?:alone|be)|let (?:it|nature) (?:run its course|take its course|be))\b|放任|顺其自然|听之任之|放着(?:别管|就)|置之",
     ),
     (

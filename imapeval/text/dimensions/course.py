@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_NON = r"(?<!non-)(?<!non )(?<!un-)"
+NOT_NEGATED = r"(?<!non-)(?<!non )(?<!un-)"
 _ORGAN_NODES = r"(?:lymph|nodes?\b|liver|lungs?\b|bones?\b|brain|other (?:organs?|parts|areas)|distant|nearby|surrounding|neighbou?ring|elsewhere|another part)"
 _PREGNANCY = r"(?:f(?:o)?etus|pregnancy|embryo|baby)"
 
@@ -158,7 +158,7 @@ STANDALONE_COMPLEMENTS = (
         r"\bnon[- ]?serious\b|\bharmless\b|\btrivial\b|\bnothing (?:serious|sinister|to worry about|to be (?:worried|concerned) about|dangerous)\b|\binsignificant\b|\b(?:a )?minor (?=problem|illness|injury|condition|ailment|complaint)|无关紧要|不要紧|小毛病|小问题",
     ),
     (
-        rf"{_NON}\b(?:medical |surgical |true |real |an )?emergency\b(?! (?:contracep|medic|nursing|admission|department|room|number|services?|kit|physician|doctor|surgery|caesar|cesar|call))|{_NON}\burgent(?:ly)?\b|\btime[- ]critical\b|\b(?:go|going|get|head|rush)(?: straight| immediately)? to (?:the |an |your nearest |the nearest )?(?:emergency(?: department| room)?|er|casualty)\b|急症|紧急(?!避孕)|刻不容缓|危急(?!值)|急需",
+        rf"{NOT_NEGATED}\b(?:medical |surgical |true |real |an )?emergency\b(?! (?:contracep|medic|nursing|admission|department|room|number|services?|kit|physician|doctor|surgery|caesar|cesar|call))|{NOT_NEGATED}\burgent(?:ly)?\b|\btime[- ]critical\b|\b(?:go|going|get|head|rush)(?: straight| immediately)? to (?:the |an |your nearest |the nearest )?(?:emergency(?: department| room)?|er|casualty)\b|急症|紧急(?!避孕)|刻不容缓|危急(?!值)|急需",
         r"\bnon-?(?:urgent|emergency)\b|\bnon (?:urgent|emergency)\b|\belective(?:ly)?\b|\b(?:it |this |that )?can (?:safely )?wait\b(?: for (?:a |the |your )?(?:routine|next|regular) (?:visit|appointment|check-?up))?|\b(?:book|make|schedule|arrange) (?:an? |your )?(?:routine|regular) (?:visit|appointment|check-?up)\b|择期|可以等|可以缓",
     ),
     (
@@ -168,7 +168,7 @@ STANDALONE_COMPLEMENTS = (
     (
         r"\bsequelae?\b|\blasting (?:damage|effects?|problems?|harm|injury|consequences)\b|\blong[- ]term (?:damage|consequences|effects|problems)\b|\bafter-?effects?\b|\bresidual (?:symptoms?|deficits?|damage|weakness|disability)\b|\bpermanent damage\b|后遗症|落下(?:病根|毛病|残疾)|留下?(?:病根|残疾|后遗症?)",
     ),
-    (r"\bscar(?:s|red|ring)\b|\b(?:a|any|no|leaves?) scar\b|留疤|疤痕(?!疙瘩|体质|子宫)|留(?:下)?(?:疤|印子|痕迹)",),
+    (r"\bscar(?:s|red|ring)\b|\b(?:a|any|no|leaves?) scar\b|疤痕(?!疙瘩|体质|子宫)|留(?:下)?(?:疤|印子|痕迹)",),
     (
         r"(?<!un-)\bpreventable\b|\b(?:can|cannot|could) be prevented\b|(?:可以?|能够?)预防|预防得了",
         r"\bun-?preventable\b|\bunavoidable\b|\binevitable\b",
@@ -184,7 +184,7 @@ STANDALONE_COMPLEMENTS = (
     # Cause. 引起, 导致 and 所致 stay light words.
     (
         r"(?<!un-)\brelated to\b|\bassociated with\b|(?<!un-)\b(?:linked|connected) (?:to|with)\b|\battribut(?:able|ed) to\b|\b(?:caused|triggered|provoked|brought on|set off) by\b(?! (?:an? )?(?:virus|bacteri|fung))|\bdue to\b(?! (?:an? )?(?:virus|bacteri|fung))|\bstem(?:s|med|ming)? from\b|\bplays? (?:a|any|no) (?:part|role)\b|(?<!nothing )\bto do with\b|\b(?:is|are|was|were) (?:behind|responsible for|to blame)\b"
-        r"|(?<!没)(?:有关系?|相关(?!科|专|检查|症状|知识)|无关(?!紧要)|没有关系|有关联|脱不了干系)",
+        r"|(?<!没)(?:有关系?|相关(?!科|专|检查|症状|知识)|无关(?!紧要)|没有关系|脱不了干系)",
         r"\bun-?related to\b|\bun-?(?:linked|connected) (?:to|with)\b|\bindependent of\b|\bnothing to do with\b|\bcoincidental(?:ly)?\b|(?:(?<=[与和跟同].)|(?<=[与和跟同].{2})|(?<=[与和跟同].{3})|(?<=[与和跟同].{4})|(?<=[与和跟同].{5}))没关系",
     ),
     # Pregnancy.

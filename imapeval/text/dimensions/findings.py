@@ -5,7 +5,8 @@ No side contains a word that `imapeval.text.negation.stance` takes for a denial,
 supplies the denial.
 """
 
-_NON = r"(?<!non-)(?<!non )(?<!non)(?<!un)(?<!un-)"
+from imapeval.text.dimensions.course import NOT_NEGATED
+
 _BEAT = r"(?:pulse|heart ?beats?|heart ?rate|heart)"
 _HEART_ZH = r"(?:心率|心跳|脉搏|脉率|脉)"
 _RHYTHM = r"(?:periods?|cycles?|menses|menstruation|pulse|heart ?beats?|heart ?rate|rhythm|breathing)"
@@ -56,7 +57,7 @@ STANDALONE = (
     ),
     (
         r"\bun-?descended\b|\bcryptorchidism\b",
-        r"\b(?:in(?:side)?|into) (?:the|his) scrotum\b|(?<!un)(?<!un-)\bdescended\b",
+        r"\b(?:in(?:side)?|into) (?:the|his) scrotum\b|(?<!un-)\bdescended\b",
     ),
     # Size of an organ or lump.
     (
@@ -149,8 +150,8 @@ STANDALONE = (
         rf"{_MAINLY}(?:the )?(?:elderly|older (?:people|adults|patients)|old people|seniors)\b|\blate[- ]onset\b|{_MAINLY_ZH}(?:老年|老人|中老年)",
     ),
     (
-        rf"{_MAINLY}(?:young |older |middle-aged )?(?:m[ae]n|males|boys)\b|\b(?:m[ae]n|males|boys) (?:are|get it|have it|develop it|suffer)(?: affected| diagnosed| from it)? (?:more|most) (?:often|commonly|frequently)\b|\b(?:m[ae]n|males|boys) are more (?:often|commonly|frequently) affected\b|\b(?:more|most) (?:common|frequent|often seen) (?:in|among) (?:m[ae]n|males|boys)\b|{_MAINLY_ZH}(?:青年|中年|老年|中老年)?(?:男性|男人|男孩)|男性(?:多于女性|更?(?:多见|常见|高发))",
-        rf"{_MAINLY}(?:young |older |middle-aged )?(?:wom[ae]n|females|girls)\b|\b(?:wom[ae]n|females|girls) (?:are|get it|have it|develop it|suffer)(?: affected| diagnosed| from it)? (?:more|most) (?:often|commonly|frequently)\b|\b(?:wom[ae]n|females|girls) are more (?:often|commonly|frequently) affected\b|\b(?:more|most) (?:common|frequent|often seen) (?:in|among) (?:wom[ae]n|females|girls)\b|{_MAINLY_ZH}(?:青年|中年|老年|中老年|育龄)?(?:女性|妇女|女孩)|女性(?:多于男性|更?(?:多见|常见|高发))",
+        rf"{_MAINLY}(?:young |older |middle-aged )?(?:m[ae]n|males|boys)\b|\b(?:m[ae]n|males|boys) (?:are|get it|have it|develop it|suffer)(?: affected| diagnosed| from it)? (?:more|most) (?:often|commonly|frequently)\b|\b(?:more|most) (?:common|frequent|often seen) (?:in|among) (?:m[ae]n|males|boys)\b|{_MAINLY_ZH}(?:青年|中年|老年|中老年)?(?:男性|男人|男孩)|男性(?:多于女性|更?(?:多见|常见|高发))",
+        rf"{_MAINLY}(?:young |older |middle-aged )?(?:wom[ae]n|females|girls)\b|\b(?:wom[ae]n|females|girls) (?:are|get it|have it|develop it|suffer)(?: affected| diagnosed| from it)? (?:more|most) (?:often|commonly|frequently)\b|\b(?:more|most) (?:common|frequent|often seen) (?:in|among) (?:wom[ae]n|females|girls)\b|{_MAINLY_ZH}(?:青年|中年|老年|中老年|育龄)?(?:女性|妇女|女孩)|女性(?:多于男性|更?(?:多见|常见|高发))",
     ),
     # Birth.
     (
@@ -164,7 +165,7 @@ STANDALONE = (
 STANDALONE_COMPLEMENTS = (
     # Fractures.
     (
-        rf"{_NON}\bdisplaced\b|{_NON}\bdisplacement\b|\bout of (?:place|alignment|position|line)\b|\b(?:mis|mal)-?aligned\b|\b(?:ends|bones?|fragments|pieces) (?:have |has )?(?:moved|shifted)\b|移位|错位|错开|对位(?:不良|不佳|较?差)|成角畸形",
+        rf"{NOT_NEGATED}\bdisplaced\b|{NOT_NEGATED}\bdisplacement\b|\bout of (?:place|alignment|position|line)\b|\b(?:mis|mal)-?aligned\b|\b(?:ends|bones?|fragments|pieces) (?:have |has )?(?:moved|shifted)\b|移位|错位|错开|对位(?:不良|不佳|较?差)|成角畸形",
         r"\b(?:un|non-?)displaced\b|\bnon displaced\b|\bminimally displaced\b|\b(?:well|perfectly|properly|correctly|still)[- ]aligned\b|\bin (?:good |normal |perfect |satisfactory |anatomical )(?:alignment|position)\b|\bhairline (?=fractures?|cracks?)|对位(?:、?对线)?(?:情况)?(?:良好|[较很]?好|尚可|满意|佳)|对得(?:很)?[齐好]|裂纹骨折|骨裂",
     ),
     (
@@ -176,17 +177,17 @@ STANDALONE_COMPLEMENTS = (
         r"\bunstable\b(?! angina)|不稳定?(?!型心绞痛|型|性心绞痛)|忽高忽低|时高时低|大起大落|忽快忽慢|(?:波动|起伏)(?:很|较|比较|非常|过)?大",
     ),
     (
-        rf"{_NON}\bdislocat(?:ed|ion)\b|\bout of (?:the|its|his|her) socket\b|脱位|脱臼|脱了?臼",
+        rf"{NOT_NEGATED}\bdislocat(?:ed|ion)\b|\bout of (?:the|its|his|her) socket\b|脱位|脱了?臼",
         r"\bin (?:the|its) socket\b|已(?:经)?复位|复位(?:成功|良好|满意)",
     ),
     # Wounds, infection and inflammation.
     (
-        rf"{_NON}\binfected\b(?! (?:with|by|people|person|persons|patients|individuals|cells|animals?|mosquito\w*|ticks?|blood)\b)|\b(?:wound|incision|skin|surgical site) infection\b|\bfester\w*\b|\b(?:oozing|full of|draining|discharging|contains?|no|any|with) pus\b|\bpurulent\b|(?:伤口|切口|创面|创口|刀口|伤处|局部|继发|合并|发生|已经?|没有?|无)感染|化脓|流脓|溃脓",
+        rf"{NOT_NEGATED}\binfected\b(?! (?:with|by|people|person|persons|patients|individuals|cells|animals?|mosquito\w*|ticks?|blood)\b)|\b(?:wound|incision|skin|surgical site) infection\b|\bfester\w*\b|\b(?:oozing|full of|draining|discharging|contains?|no|any|with) pus\b|\bpurulent\b|(?:伤口|切口|创面|创口|刀口|伤处|局部|继发|合并|发生|已经?|没有?|无)感染|化脓|流脓|溃脓",
         r"\b(?:wound|incision|cut|graze|stitches) (?:is |looks |appears |remains |are |look )?(?:clean|sterile)\b|\bclean (?=wounds?\b|incision|cuts?\b)|\buninfected\b|(?:伤口|切口|创面|创口|刀口)(?:很|比较|保持|处)?(?:干净|清洁)|甲级愈合",
     ),
-    (r"(?<!non-)(?<!non)\binflamed\b|\binflammation\b|发炎|(?:有|无|没有?|明显|局部|急性|慢性)炎症",),
+    (r"(?<!non-)\binflamed\b|\binflammation\b|发炎|(?:有|无|没有?|明显|局部|急性|慢性)炎症",),
     (
-        r"(?<!un)(?<!un-)\bhealed\b|\bheal(?:s|ing)? (?:well|nicely|up|over|completely|properly|normally)\b|愈合(?!不良|不佳|[较很]?差|缓慢)|长不?好|长好|收口|结痂",
+        r"(?<!un-)\bhealed\b|\bheal(?:s|ing)? (?:well|nicely|up|over|completely|properly|normally)\b|愈合(?!不良|不佳|[较很]?差|缓慢)|长不?好|收口|结痂",
         r"\bun-?healed\b|\bnon-?healing\b|\bnon-?union\b|\b(?:slow|poor|delayed|impaired)(?:ly)? (?:to heal|heal(?:ing|s)?|wound healing)\b|\bdehisce(?:d|nce)\b|愈合(?:不良|不佳|[较很]?差|缓慢)|(?:伤口|切口|刀口)(?:又)?(?:裂开|崩开)",
     ),
     (
@@ -199,11 +200,11 @@ STANDALONE_COMPLEMENTS = (
         r"\bswelling (?:has |have )?(?:gone|went|goes|subsided|settled)(?: down)?\b|消肿|肿(?:已经?|都)?[消退]了",
     ),
     (
-        r"(?<!non-)(?<!non )(?<!non)\b(?:itch(?:y|es|ing|ed)?|pruritic)\b|(?<!止)(?<!抗)痒(?!症|疹)",
+        r"(?<!non-)(?<!non )\b(?:itch(?:y|es|ing|ed)?|pruritic)\b|(?<!止)(?<!抗)痒(?!症|疹)",
         r"\bnon-?(?:itchy|itching|pruritic)\b|\bitch-free\b",
     ),
     (
-        rf"\bpainful(?:ly)?\b|\bhurt(?:s|ing)?\b(?! (?:yourself|himself|herself|the baby|your baby))|(?<!cold )(?<!canker )(?<!bed )(?<!pressure )(?<!mouth )\bsore\b(?! throat)|{_NON}\btender\b(?!ness)|\btenderness\b|\b(?:no|any|without|free of) pain\b"
+        rf"\bpainful(?:ly)?\b|\bhurt(?:s|ing)?\b(?! (?:yourself|himself|herself|the baby|your baby))|(?<!cold )(?<!canker )(?<!bed )(?<!pressure )(?<!mouth )\bsore\b(?! throat)|{NOT_NEGATED}\btender\b(?!ness)|\btenderness\b|\b(?:no|any|without|free of) pain\b"
         r"|会(?:有点|很)?[疼痛]|(?:很|非常|特别|有点|感到|觉得|触之|一碰就|一按就|按着|摸着|明显)[疼痛]|不(?:怎么|太)?[疼痛]|[疼痛]得厉害|压痛|触痛|无痛(?!性|分娩|胃镜|肠镜|人流|内镜|苦)|[疼痛]痛?(?:感)?明显",
         r"\bpainless(?:ly)?\b(?! (?:abortion|colonoscopy|gastroscopy|deliver|labou?r|childbirth|thyroiditis))|\bpain[- ]free\b|\bnon-?tender\b|无痛性",
     ),
@@ -217,17 +218,17 @@ STANDALONE_COMPLEMENTS = (
     ),
     # Symptoms in general.
     (
-        r"(?<!a)(?<!pre)(?<!pre-)\bsymptomatic\b(?! (?:treatment|relief|therapy|management|care))|\b(?:causes?|has|have|had|with|no|any|without|producing?) (?:any |no )?symptoms\b|[有无没](?:任何|明显)?(?<!无)症状|出现症状|症状(?:明显|典型)",
+        r"(?<!pre-)\bsymptomatic\b(?! (?:treatment|relief|therapy|management|care))|\b(?:causes?|has|have|had|with|no|any|without|producing?) (?:any |no )?symptoms\b|[有无没](?:任何|明显)?(?<!无)症状|出现症状|症状(?:明显|典型)",
         r"\basymptomatic\b|\bsymptom[- ]free\b|\bsub-?clinical\b|无症状|亚临床",
     ),
     # Cough.
     (
         r"\b(?:dry|hacking|tickly|non-?productive|unproductive)(?= (?:\w+ )?cough)|\bcough (?:is|was) (?:dry|non-?productive|unproductive)\b|(?<!\d)干(?=咳)|刺激性(?=干?咳)",
-        rf"\b(?:wet|chesty|phlegmy|moist|{_NON}productive)(?= (?:\w+ )?cough)|\bcough (?:is|was) (?:wet|chesty|{_NON}productive)\b|\b(?:bring|brings|bringing|cough|coughs|coughing|coughed) up (?:\w+ )?(?:phlegm|sputum|mucus)\b|\b(?:phlegm|sputum)\b|湿(?=咳)|咳不?出?痰|[有无没带伴]痰|痰多",
+        rf"\b(?:wet|chesty|phlegmy|moist|{NOT_NEGATED}productive)(?= (?:\w+ )?cough)|\bcough (?:is|was) (?:wet|chesty|{NOT_NEGATED}productive)\b|\b(?:bring|brings|bringing|cough|coughs|coughing|coughed) up (?:\w+ )?(?:phlegm|sputum|mucus)\b|\b(?:phlegm|sputum)\b|湿(?=咳)|咳不?出?痰|[有无没带伴]痰|痰多",
     ),
     # Fever.
     (
-        rf"{_FEVER_NAMES}\b(?:r[au]n(?:ning|s)? a )?fever(?:s|ish)?\b(?! (?:blisters?|reducers?|clinic|seizures?|convulsions?|neutrop\w+|fits?))|(?<!a)\bfebrile\b(?! (?:seizures?|convulsions?|neutrop|fits?))|\b(?:running|runs|run|has|have|had|having) a (?:high |slight |raised )?temperature\b|\b(?:high|raised|elevated) temperature\b|(?<=temperature )(?:is|was) (?:high|raised|elevated|up)\b|\bpyrexia\b"
+        rf"{_FEVER_NAMES}\b(?:r[au]n(?:ning|s)? a )?fever(?:s|ish)?\b(?! (?:blisters?|reducers?|clinic|seizures?|convulsions?|neutrop\w+|fits?))|\bfebrile\b(?! (?:seizures?|convulsions?|neutrop|fits?))|\b(?:running|runs|run|has|have|had|having) a (?:high |slight |raised )?temperature\b|\b(?:high|raised|elevated) temperature\b|(?<=temperature )(?:is|was) (?:high|raised|elevated|up)\b|\bpyrexia\b"
         r"|\b(?:thirty-(?:eight|nine)|forty)(?: point \w+)? degrees\b|\b(?:a |one )hundred (?:and )?(?:one|two|three|four)(?: point \w+)? degrees\b|(?<!\d)(?:3[89]|4[01])(?:\.\d)?\s?(?:°\s?C|℃|degrees? C)|(?<!\d)10[1-5](?:\.\d)?\s?(?:°\s?F|℉|degrees? F)"
         r"|发热(?!门诊|伴血小板)|发烧|高[烧热](?!量|带)|低[烧热](?!量)|(?<=体温)(?:明显)?(?:升高|增高|偏高|过高|[很较]高)|体温[达到在为有]{0,2}\s?(?:3[89]|4[01])|三十[八九]度|四十度",
         r"\bafebrile\b|\bapyrexial?\b|\bfever-?free\b|(?<=temperature )(?:is|was|has|remains)(?: now| been)? (?:back to |returned to |settled to |gone back to )?normal\b|\bnormal (?:body )?temperature\b|\bfever (?:has )?(?:gone|broken|broke|settled|subsided|resolved)\b"
@@ -236,11 +237,11 @@ STANDALONE_COMPLEMENTS = (
     # Hydration.
     (
         r"\bdehydrat(?:ed|ion)\b|脱水(?![药剂治机])",
-        r"(?<!de)\b(?:well |adequately |properly )?hydrated\b|\beuvol(?:a)?emic\b|水分充足",
+        r"\b(?:well |adequately |properly )?hydrated\b|\beuvol(?:a)?emic\b|水分充足",
     ),
     # Immunity.
     (
-        r"(?<!auto)\bimmune (?:to|against)\b|\b(?:is|are|be|becomes?|not|already|am|you['’]re) immune\b|\bimmunity (?:to|against)\b|\b(?:has|have|had|gives?|confers?|provides?|no|lifelong|lasting) immunity\b|\bprotected against\b(?= (?:measles|rubella|hepatitis|infection|chickenpox|tetanus|the (?:virus|disease|infection)))"
+        r"\bimmune (?:to|against)\b|\b(?:is|are|be|becomes?|not|already|am|you['’]re) immune\b|\bimmunity (?:to|against)\b|\b(?:has|have|had|gives?|confers?|provides?|no|lifelong|lasting) immunity\b|\bprotected against\b(?= (?:measles|rubella|hepatitis|infection|chickenpox|tetanus|the (?:virus|disease|infection)))"
         r"|(?:有|无|没有?|产生|具有|形成)(?:了|保护性|足够的?)?(?:抗体|免疫力)|(?:获得|终[身生])免疫|有免疫",
         r"\bnon-?immune\b|\bsusceptible to (?=measles|rubella|hepatitis|infection|chickenpox|varicella)|\bunprotected against\b|缺乏(?:免疫力|抗体)|易感(?!性|基因)",
     ),
@@ -253,16 +254,16 @@ STANDALONE_COMPLEMENTS = (
         r"\bdiagnosis (?:is|was|remains) (?:still )?(?:uncertain|unclear|unconfirmed|only suspected|tentative|provisional)\b|\b(?:suspected|provisional|tentative|presumptive|working) diagnosis\b|疑诊|拟诊|待确诊|疑似病例|诊断待定",
     ),
     (
-        r"(?<!im)(?<!non-)(?<!non)\bpalpable\b|\bcan(?:not)? be felt\b|(?:可|能|未|可以|可能)?(?:触及|扪及)|摸[得不]?[到着]",
+        r"(?<!non-)\bpalpable\b|\bcan(?:not)? be felt\b|(?:可|能|未|可以|可能)?(?:触及|扪及)|摸[得不]?[到着]",
         r"\b(?:im|non-?)palpable\b",
     ),
     (
-        r"(?<!in)\bvisible\b|\bvisuali[sz]ed\b|肉眼可见|看得[见到]|看不[见到]",
+        r"\bvisible\b|\bvisuali[sz]ed\b|肉眼可见|看得[见到]|看不[见到]",
         r"\binvisible\b|\bhidden from view\b|肉眼难辨",
     ),
     # Shape, consistency, mobility.
     (
-        r"(?<!a)\bsymmetric(?:al|ally)?\b|(?<!a)\bsymmetry\b|对称",
+        r"\bsymmetric(?:al|ally)?\b|\bsymmetry\b|对称",
         r"\basymmetr(?:ic|ical|ically|y)\b|\blop-?sided\b|一大一小|一高一低",
     ),
     (
@@ -270,11 +271,11 @@ STANDALONE_COMPLEMENTS = (
         r"\b(?:hard|firm)(?= (?:lumps?|mass|nodules?|swelling|abdomen|belly|stools?)\b)|\b(?:lump|mass|nodule|it|swelling|abdomen|belly|stools?|consistency) (?:is|feels|was|are) (?:quite |very |rock |stony )?(?:hard|firm)\b|\b(?:rock|stony) hard\b|\bindurated\b|腹(?:部|肌)?紧张|质地?(?:较|偏|很|坚|中等偏)?硬|坚硬|发硬|板状腹|大便(?:较|很|偏|干|太)?硬",
     ),
     (
-        r"\b(?:freely )?mov(?:e)?able\b(?! type)|(?<!im)\bmobile(?= (?:lumps?|mass|nodules?)\b|$)|\bfreely mobile\b|\bmoves? (?:freely|easily|around|about|under the (?:skin|fingers?))\b|活动度(?:尚|较|很)?(?:好|可|佳|良好)|推[得不]动|[可能](?:以|够)?(?:被)?推动|可活动(?!性)",
+        r"\b(?:freely )?mov(?:e)?able\b(?! type)|\bmobile(?= (?:lumps?|mass|nodules?)\b|$)|\bfreely mobile\b|\bmoves? (?:freely|easily|around|about|under the (?:skin|fingers?))\b|活动度(?:尚|较|很)?(?:好|可|佳|良好)|推[得不]动|[可能](?:以|够)?(?:被)?推动|可活动(?!性)",
         r"\bfixed(?= (?:lumps?|mass|nodules?|to the (?:skin|chest|underlying|deeper|tissue))\b)|\b(?:lump|mass|nodule|it) (?:is|feels|was) (?:fixed|tethered)\b|\bimmobile (?=lump|mass|nodule)|\bimmovable\b|活动度(?:较|很)?(?:差|欠佳|不佳)|(?<=肿块|包块|结节|位置)(?:是|比较|较)?固定|与[^，,。]{1,6}粘连",
     ),
     (
-        rf"(?<!ir)\bregular(?= {_RHYTHM}\b)|\b{_RHYTHM} (?:is|are|was|were)(?: not|n['’]t)? (?:very |quite |always )?regular\b|(?:月经|经期|周期|例假|大姨妈|心律|脉搏|心跳|脉律|节律)(?:周期|一直|很|比较|非常|还算)?不?(?:准时?|规律|规则|整齐|齐)(?<!不规律)(?<!不规则)(?<!不齐)(?<!不整齐)|(?<!不)律齐",
+        rf"\bregular(?= {_RHYTHM}\b)|\b{_RHYTHM} (?:is|are|was|were)(?: not|n['’]t)? (?:very |quite |always )?regular\b|(?:月经|经期|周期|例假|大姨妈|心律|脉搏|心跳|脉律|节律)(?:周期|一直|很|比较|非常|还算)?不?(?:准时?|规律|规则|整齐|齐)(?<!不规律)(?<!不规则)(?<!不齐)(?<!不整齐)|(?<!不)律齐",
         r"\birregular(?:ly)?(?! (?:astigmatism|diet|sleep|bones?|meals|borders?|margins?|edges?|outlines?|contours?|shape))\b|\barrhythmic\b|\bskips? (?:a )?beats?\b|\b(?:erratic|unpredictable) (?=periods?|cycles?)|(?:月经|经期|周期|例假|心律|脉搏|心跳|脉律|节律)(?:周期|很|一直)?(?:不规律|不规则|不齐|不整|紊乱|不调)|(?:月经|例假)(?:乱了|很乱)|心律失常",
     ),
     (
@@ -282,7 +283,7 @@ STANDALONE_COMPLEMENTS = (
         rf"\b(?:irregular|jagged|ragged|blurred|ill-?defined|uneven|indistinct|notched)(?= {_EDGE}\b)|\b{_EDGE} (?:is|are|was|were) (?:irregular|jagged|ragged|blurred|ill-?defined|uneven|indistinct)\b|\b(?:ill|poorly)[- ](?:defined|circumscribed|demarcated)\b|\bspiculated\b|边[缘界](?:模糊|不清[楚晰]?|不规则|不整齐?|欠清|毛糙|粗糙)|毛刺|形态不规则",
     ),
     (
-        r"(?<!non-)(?<!non)\bblanch(?:es|ing|able)?\b|\bfades? (?:under|on|when|with) (?:pressure|press\w*|a glass)\b|(?:压之|按压后?|加压后?)(?:可|会|能)?不?[褪退]色",
+        r"(?<!non-)\bblanch(?:es|ing|able)?\b|\bfades? (?:under|on|when|with) (?:pressure|press\w*|a glass)\b|(?:压之|按压后?|加压后?)(?:可|会|能)?不?[褪退]色",
         r"\bnon-?blanch(?:ing|able)\b",
     ),
     (
@@ -295,7 +296,7 @@ STANDALONE_COMPLEMENTS = (
     ),
     # Vessels, tubes, hernias, cervix.
     (
-        r"\breducible\b(?<!irreducible)|\b(?:goes|go|slips?|pops?) back in\b|\b(?:can|cannot|can['’]t) (?:easily |still )?be pushed back\b(?: in\b)?|[可能](?:以|够)?(?:自行)?(?:回纳|还纳|推回去?|塞回去?)|自行回纳|(?:推|按|塞)[得不]回去?",
+        r"\breducible\b|\b(?:goes|go|slips?|pops?) back in\b|\b(?:can|cannot|can['’]t) (?:easily |still )?be pushed back\b(?: in\b)?|[可能](?:以|够)?(?:自行)?(?:回纳|还纳|推回去?|塞回去?)|自行回纳|(?:推|按|塞)[得不]回去?",
         r"\birreducible\b|\bincarcerated (?=hernia)|\bstrangulated\b|(?<=hernia )is (?:incarcerated|stuck|trapped)\b|嵌顿|绞窄",
     ),
     (
@@ -304,7 +305,7 @@ STANDALONE_COMPLEMENTS = (
     ),
     # Functions.
     (
-        r"\b(?:regularly |normally )?(?<!an)ovulat(?:es?|ing)\b(?: normally| regularly)?|(?:\bregular |\bnormal )ovulation\b|\bovulatory (?=cycles?)",
+        r"\b(?:regularly |normally )?ovulat(?:es?|ing)\b(?: normally| regularly)?|(?:\bregular |\bnormal )ovulation\b|\bovulatory (?=cycles?)",
         r"\b(?:cycles? (?:is|are) )?an-?ovulat(?:ory|ion)\b",
     ),
     (
@@ -328,7 +329,7 @@ STANDALONE_COMPLEMENTS = (
 # Sides that need a subject and of which one always applies.
 COMPLEMENTS = (
     (
-        r"(?<!in)(?<!in-)\bsufficient(?=$| (?:levels?|stores|intake|amounts?)\b)|\b(?:is|are|was|were|remains?) (?:adequate|sufficient|plentiful)\b|\badequate(?=$| (?:levels?|stores|intake|amounts?)\b)|\breplete\b",
+        r"(?<!in-)\bsufficient(?=$| (?:levels?|stores|intake|amounts?)\b)|\b(?:is|are|was|were|remains?) (?:adequate|sufficient|plentiful)\b|\badequate(?=$| (?:levels?|stores|intake|amounts?)\b)|\breplete\b",
         r"\bdeficient$|\binadequate(?=$| (?:levels?|stores|intake|amounts?)\b)|\bdepleted\b|\binsufficient(?=$| (?:levels?|stores|intake|amounts?)\b)",
     ),
     (
@@ -336,17 +337,17 @@ COMPLEMENTS = (
         r"\bunenhanced\b|\bnon-?contrast\b|\bplain (?=ct\b|mri\b|scan)",
     ),
     (
-        r"(?<!non-)(?<!non )(?<!non)(?<!c-)(?<!c )\breactive(?= (?:tests?|results?|for (?:hiv|syphilis|hepatitis))\b)|\b(?:hiv|rpr|vdrl|tpha|test|result|serology|screen|is|was|came back|pupils?|are) reactive\b",
+        r"(?<!non-)(?<!non )(?<!c-)(?<!c )\breactive(?= (?:tests?|results?|for (?:hiv|syphilis|hepatitis))\b)|\b(?:hiv|rpr|vdrl|tpha|test|result|serology|screen|is|was|came back|pupils?|are) reactive\b",
         r"\bnon-?reactive\b|\b(?:fixed|unreactive|unresponsive)(?= (?:dilated )?pupils?\b)|\bpupils? (?:are|is) (?:fixed|unreactive)\b",
     ),
     (r"\bsero-?positive\b", r"\bsero-?negative\b"),
     (
-        r"(?<!a)\btypical (?=symptoms?\b|features?\b|presentation|signs?\b|rash|picture|case)|(?<!非)(?<!不)典型(?!肺炎)",
+        r"\btypical (?=symptoms?\b|features?\b|presentation|signs?\b|rash|picture|case)|(?<!非)(?<!不)典型(?!肺炎)",
         r"\batypical (?=symptoms?\b|features?\b|presentation|signs?\b|rash|picture|case)|不典型",
     ),
 )
 
-# Sides that need a subject and may both be false: a fourth group, like _CONTRARIES.
+# Sides that need a subject; both may be false.
 CONTRARIES = (
     (
         r"\b(?:dilat\w+|widen\w*)\b|扩张|扩大|散大",
@@ -359,7 +360,7 @@ CONTRARIES = (
     ),
     (
         r"\b(?:impacted|un-?erupted)(?= (?:wisdom |third )?(?:teeth|tooth|molars?|canines?)\b)|(?<=tooth )(?:is )?(?:impacted|un-?erupted)\b",
-        r"\b(?:fully |already )?(?<!un)(?<!un-)erupted\b|\b(?:has|have) come through\b",
+        r"\b(?:fully |already )?(?<!un-)erupted\b|\b(?:has|have) come through\b",
     ),
     (
         r"\b(?:past|old|previous|former|earlier|prior|resolved)(?= infections?\b)|(?<=infection )(?:is|was) (?:old|past|long ago|in the past)\b",
@@ -371,7 +372,7 @@ CONTRARIES = (
     ),
     # A test that is normal or shows something.
     (
-        r"\bnormal\b|\bunremarkable\b|\b(?:all|completely|entirely) clear\b|\bclear(?=$)",
+        r"(?<!than )(?<!below )(?<!above )(?<!below the )(?<!above the )\bnormal\b|\bunremarkable\b|\b(?:all|completely|entirely) clear\b|\bclear(?=$)",
         r"\b(?:shows?|showed|showing|reveals?|revealed|demonstrate[sd]?|found)(?! no\b)(?= (?:an? |the |some )?(?:\w+ ){0,2}?(?:abscess|an(?:a)?emia|aneurysm|bleeding|blockage|cancer|clots?|cysts?|dysplasia|effusion|fractures?|gallstones?"
         r"|h(?:a)?emorrhage|infarct\w*|infection|inflammation|lesions?|lumps?|malignan\w+|mass|metastas[ei]s|narrowing|nodules?|o?edema|pneumonia|polyps?|shadow|stenosis|stones?|tear|thromb\w+|tumou?rs?|ulcers?)\b)",
     ),
@@ -383,6 +384,6 @@ CONTRARIES = (
         r"\bthin(?= (?:layer|film|coat|coating|smear)\b)|\bthinly\b",
         r"\bthick(?= (?:layer|film|coat|coating)\b)|\bthickly\b|\bgenerously\b",
     ),
-    (r"\bmedial(?:ly)?\b|内侧", r"(?<!bi)(?<!uni)\blateral(?:ly)?\b(?! thinking)|外侧"),
+    (r"\bmedial(?:ly)?\b|内侧", r"\blateral(?:ly)?\b(?! thinking)|外侧"),
     (r"\bproximal(?:ly)?\b|近(?:心)?端", r"\bdistal(?:ly)?\b|远(?:心)?端"),
 )

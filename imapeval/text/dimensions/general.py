@@ -10,11 +10,11 @@ LOWER = (
 
 TIMES_OF_DAY = (
     r"\bmornings?\b|\bbreakfast\b|清?晨[起间]?|[每一]早|早[上间起]|早(?=餐|饭|[晚饭]|[一二两三半\d]|各|中晚)"
-    r"|\b(?:on (?:waking|rising|getting up)|first thing|upon (?:waking|awakening)|when you (?:wake|get) up)\b|起床(?:后|时)|晨服|晨间|睡醒后|上午",
-    r"\b(?:noon|midday|lunch)\b|中午|午[餐饭]|早中晚"
+    r"|\b(?:on (?:waking|rising|getting up)|first thing|upon (?:waking|awakening)|when you (?:wake|get) up)\b|起床(?:后|时)|睡醒后|上午",
+    r"\b(?:noon|lunch)\b|中午|午[餐饭]|早中晚"
     r"|\b(?:lunchtime|mid-?day|noontime)\b|正午|午间|午时",
     r"\b(?:evenings?|nights?|nightly|bedtime|dinner|supper|qhs|qn)\b|[每一]晚|晚[上间]|晚(?=餐|饭|[一二两三半\d]|各)|睡前|夜[间里]"
-    r"|\b(?:before (?:going to )?(?:bed|sleep)|on going to bed|on retiring|last thing at night|tonight|in the p\.?m\.?)\b|临睡|入睡前|睡觉前|就寝前|傍晚|晚间|夜晚",
+    r"|\b(?:before (?:going to )?(?:bed|sleep)|on going to bed|on retiring|last thing at night|tonight|in the p\.?m\.?)\b|临睡|入睡前|睡觉前|就寝前|傍晚|夜晚",
 )
 # Antibodies against hepatitis B and against hepatitis C are two tests, and both may be done.
 _NO_TEST = r"(?! (?:(?:virus|viral|surface|core|e|igm|igg) ){0,3}?(?:anti(?:body|bodies|gens?)|vaccin\w+|tests?|serolog\w+|panel|dna|rna|immunoglobulin)\b)"
@@ -80,7 +80,7 @@ CONTRARIES = (
         r"\boral(?:ly)?\b|口服"
         r"|\b(?:by mouth|per os|drinkable|swallowed)\b|内服|经口(?=服|给)|吃的药",
         r"\bintravenous(?:ly)?\b|\bIV\b|静脉(?:注射|滴注|给药|输注|输液|点滴|推注)?"
-        r"|\b(?:(?:via|by|on|with|as) (?:a |an )?(?:drip|infusion)|into (?:a|the) vein|infus(?:ed|ions?)|intravenous drip|iv drip)\b|打点滴|输液|吊瓶|吊针|挂水|静滴|静注|静推|静点|打吊",
+        r"|\b(?:(?:via|by|on|with|as) (?:a |an )?(?:drip|infusion)|into (?:a|the) vein|infus(?:ed|ions?))\b|打点滴|输液|吊瓶|吊针|挂水|静滴|静注|静推|静点|打吊",
         r"\btopical(?:ly)?\b|外用|局部"
         r"|\b(?:(?:on|to|onto|into) the (?:affected )?skin|appl(?:y|ied) (?:it |the cream |the ointment )?(?:to|on) (?:the|your) (?:skin|area|rash|affected)|rub(?:bed)? (?:in|into|on)|(?:as|in) (?:a |an )?(?:cream|ointment|gel|lotion))\b|外涂|外擦|外搽|涂抹|涂搽|外敷|贴敷|涂(?=在|药|于|患)|抹(?=在|药|于|患)|擦(?=药|患处)",
         r"\bintramuscular\b|肌肉注射"
@@ -129,7 +129,7 @@ CONTRARIES = (
     ),
     (
         r"\b(?:partial(?:ly)?|incomplete(?:ly)?)\b|部分(?!人)"
-        r"|\b(?:partly|in part)\b|不全(?=性|流产|骨折|梗阻)|部分性",
+        r"|\b(?:partly|in part)\b|不全(?=性|流产|骨折|梗阻)",
         r"\b(?:complete(?:ly)?|total(?:ly)?)\b|(?<!不)完全|全部"
         r"|\b(?:entire(?:ly)?|wholly|in full)\b|\b100 ?%|彻底|完全性",
     ),
@@ -153,7 +153,7 @@ CONTRARIES = (
     (
         r"\bbreast-?(?:fe(?:e)?d\w*| ?milk)\b|母乳(?:喂养)?|哺乳(?!动物|类|期)",
         r"\b(?:formula|bottle-?fe(?:e)?d\w*)\b|奶粉|配方奶|人工喂养"
-        r"|\b(?:infant formula|formula milk|top-?up feeds?|wean(?:ing)? (?:the |your )?(?:baby|infant|child)|bottle feeds?|artificial feeding)\b|断(?:母)?[奶乳]|代乳|回奶|喂牛奶",
+        r"|\b(?:infant formula|top-?up feeds?|wean(?:ing)? (?:the |your )?(?:baby|infant|child)|bottle feeds?|artificial feeding)\b|断(?:母)?[奶乳]|代乳|回奶|喂牛奶",
     ),
     (r"\b(?:obstructive|obstructed)\b|梗阻性|阻塞性", r"\brestrictive\b|限制性"),
     (r"\b(?:isch(?:a)?emic|infarct\w*)\b|缺血性|缺血", r"\bha?emorrhagic\b|出血性"),
@@ -189,7 +189,7 @@ CONTRARIES = (
     (
         r"\bevery day\b|\bdaily\b|\bregular(?:ly)?\b|规律|按时"
         r"|\b(?:on a (?:fixed |regular |strict )?schedule|(?:a)?round the clock|each day|continuous(?:ly)?|every single day|long-term daily|without gaps)\b|每[天日](?=都|坚持|服|吃|用|一)|天天|定时|坚持(?=[每服用吃吸打长])|持续(?=[服用吃])|不间断|按点|定期",
-        r"\bas needed\b|\bonly when\b|必要时"
+        r"\bonly when\b|必要时"
         r"|\b(?:(?:as|when|where|if)(?: and when)? (?:required|necessary|needed)|p\.?r\.?n\b\.?|on demand|only if|when symptoms (?:occur|appear|flare)|when it hurts|for attacks only|rescue)\b|按需|需要(?:时|的时候)|有(?:症状|需要|疼痛)(?:时|的时候|才|再)|[疼痛]的?时候?(?=才?[服用吃再])|发作时(?=才?[服用吃吸含喷])|不舒服(?:时|才|再)|难受(?:时|才|再)|临时(?=[服用吃])",
     ),
     (r"\b(?:intravaginal|through the nose|by nose|nasal(?:ly)?)\b|经鼻|用鼻", r"\bthrough the mouth\b|用口|用嘴"),
@@ -203,7 +203,6 @@ CONTRARIES = (
         r"\b(?:anterior|front)\b|前(?=壁|侧|部)",
         r"\bposterior\b|(?<!came )(?<!come )(?<!comes )(?<!go )(?<!going )(?<!get )(?<!lower )\bback\b(?! (?:pain|ache|to|in\b|if|when))|后(?=壁|侧|部)",
     ),
-    (r"近端", r"远端"),
     LEVEL,
     (
         r"\b(?:in )?breech(?: position| presentation)?\b|臀位"
@@ -223,7 +222,7 @@ CONTRARIES = (
         r"\b(?:immediate(?:ly)?|now|today|same day|urgent(?:ly)?)\b|立即|当天|按时"
         r"|\b(?:straight ?away|right away|as soon as possible|asap|without delay|emergency(?! contracept)|(?:call|dial|ring|phone)(?: for)? (?:911|999|112|120|an ambulance)|prompt(?:ly)?|instantly|this minute|at the earliest)\b|尽快|马上|立刻|赶[紧快]|即刻|尽早|及早|及时|急诊|紧急|拨?打120|叫救护车|火速|第一时间|抓紧",
         r"\b(?:wait|delay\w*|postpon\w*|defer\w*|later|no hurry|routine(?= (?:visit|appointment|review|follow))|next (?:week|month|year))\b|推迟|暂缓|延[后迟期]|不急|以后再"
-        r"|\b(?:put(?:ting)? off|hold(?:ing)? fire|elective(?:ly)?|watchful waiting|watch and wait|wait and see|in due course|some other time|reschedul\w+|can wait)\b|择期|缓(?=打|种|做|一缓|接)|往后(?=推|延|挪)|晚点|过(?:几|一段|些)[天时日]|等(?:到|待|几天|等|一等|病好)|改期|迟些|暂不|观望",
+        r"|\b(?:put(?:ting)? off|hold(?:ing)? fire|elective(?:ly)?|watchful waiting|watch and wait|in due course|some other time|reschedul\w+|can wait)\b|择期|缓(?=打|种|做|一缓|接)|往后(?=推|延|挪)|晚点|过(?:几|一段|些)[天时日]|等(?:到|待|几天|等|一等|病好)|改期|迟些|暂不|观望",
     ),
     TIMES_OF_DAY,
 )
@@ -248,8 +247,8 @@ STANDALONE = (
         r"|\b(?:sent home|go(?:ing|es)? home|day[- ]case|as a day patient|home treatment|in the community|ambulatory(?= (?:care|treatment|surgery)))\b|回家|家中|家里|家庭(?:治疗|护理)|日间手术",
     ),
     (
-        r"\b(?:surg(?:ery|ical|ically)|operat(?:e|ed|ing|ion)(?: on)?)\b|(?<!非)手术"
-        r"|\b(?:operat(?:ion|ions|ed)(?! (?:theat|room|by ))|operate(?! (?:machin|heavy|a |vehic))|under the knife)\b|开刀|动刀|动手术",
+        r"\b(?:surg(?:ery|ical|ically)|operat(?:e|ed|ing|ions?)(?! (?:theat|room|by |(?:heavy |a |any )?(?:machin|vehic)))(?: on)?)\b|(?<!非)手术"
+        r"|\bunder the knife\b|开刀|动刀|动手术",
         r"\b(?:conservative(?:ly)?|non-?operative(?:ly)?|non-?surgical(?:ly)?)\b|保守|非手术"
         r"|\b(?:watchful waiting|medical(?:ly)? (?:managed|management|treatment)|medication (?:alone|only)|expectant(?:ly)? manage\w*)\b|药物治疗即可|内科治疗|期待治疗|(?:定期|随访|动态|密切|先)?观察(?:着)?(?=即可|就[行好可]|为主)",
     ),
@@ -268,9 +267,9 @@ STANDALONE = (
         r"\b(?:refrigerat\w+|in (?:(?:the|a) )?(?:fridge|refrigerator))\b|冷藏(?:保存|室)?|冰箱|(?<!\d)2\s*(?:°C|℃)?\s*(?:-|–|~|～|to|至|到)\s*8\s*(?:°C|℃|摄氏度)"
         r"|\b(?:(?:keep|kept|store|stored) (?:it |them )?(?:cool|cold|chilled)|chilled|cold chain|cold storage)\b|冷处|低温(?=保存|存放)|放冰箱",
         r"\b(?:at )?room temperature\b|(?:常温|室温)(?:保存)?"
-        r"|\b(?:out of the (?:fridge|refrigerator)|unrefrigerated|in (?:a|the) (?:cupboard|cabinet|drawer)|(?:below|under|up to|at) (?:25|30) ?(?:°|℃|degrees|c\b))|常温|阴凉(?=干燥|处|通风)|(?:10|15|20)\s*(?:-|~|～|至|到)\s*(?:25|30)\s*(?:℃|度|°C)",
+        r"|\b(?:out of the (?:fridge|refrigerator)|unrefrigerated|in (?:a|the) (?:cupboard|cabinet|drawer)|(?:below|under|up to|at) (?:25|30) ?(?:°|℃|degrees|c\b))|阴凉(?=干燥|处|通风)|(?:10|15|20)\s*(?:-|~|～|至|到)\s*(?:25|30)\s*(?:℃|度|°C)",
         r"\b(?:fr(?:ee|o)z\w+|in (?:the|a) freezer)\b|冷冻"
-        r"|\b(?:deep[- ]?fr(?:eeze|eezer|ozen)|freezer)\b|冰冻|冻(?=存|起来|住|上|冰)|结冰|速冻",
+        r"|\b(?:deep[- ]?fr(?:eeze|eezer|ozen))\b|冰冻|冻(?=存|起来|住|上|冰)|结冰|速冻",
     ),
     (
         r"\bself-?limit\w+|\b(?:goes|go|going|clears?|resolves?|disappears?|heals?) (?:away )?(?:on (?:its|their) own|by (?:itself|themselves)|spontaneously)\b|\bgoes away without treatment\b|自限性?|自愈|自行(?:消退|好转|缓解|恢复|消失)"
@@ -278,7 +277,7 @@ STANDALONE = (
         r"\bprogressive\b|进行性|持续进展",
     ),
     (
-        r"\bconscious\b|\bawake\b|清醒|(?<=神志)清(?:楚|醒|晰)?|(?<=意识)清楚?"
+        r"\bconscious\b|\bawake\b|清醒"
         r"|\b(?:alert(?! (?:your|the|a|bracelet|system))|orient(?:at)?ed (?:to|in) (?:time|place|person))\b|神[志清]清(?:楚|醒|晰)?|意识清(?:楚|醒|晰)?|有意识|醒(?:了|着)(?!来)",
         r"\b(?:unconscious|comatose|in a coma)\b|[浅中深轻重]?度?昏迷|(?:意识|神志)不清"
         r"|\b(?:pass(?:es|ed)? out|black(?:s|ed) ?out|faint(?:s|ed)|unresponsive(?! to)|loss of consciousness|(?:lost|loses?|losing) consciousness|knocked out)\b|晕倒|晕过去|昏倒|昏厥|昏过去|(?:意识|神志)(?:模糊|障碍|混乱)|意识丧失|(?:失去|丧失)意识",
@@ -291,7 +290,7 @@ STANDALONE = (
     ),
     (
         r"\bintact\b|\b(?:leav(?:e|ing)|left|keep(?:ing)?|kept)(?= (?:the |a |any |your |it |them )*(?:blisters? )?(?:intact|unbroken|unpopped)\b)|完好|完整"
-        r"|\b(?:unbroken|unpopped|(?<=blister )(?:alone|be)|(?<=blisters )(?:alone|be))\b|完整无损|保持原样|未破"
+        r"|\b(?:unbroken|unpopped|(?<=blister )(?:alone|be)|(?<=blisters )(?:alone|be))\b|保持原样|未破"
         r"|\b(?:unruptured|in one piece)\b|连续性好",
         r"\b(?:torn|ruptured?|burst(?! blisters? (?:can|may|is|are|should|must|need))|pop(?:ped|ping)?|perforat\w+|punctur\w+|lanc(?:e|ed|ing))\b|撕裂|断裂|破裂|穿孔|[刺挑戳弄]破"
         r"|\b(?:prick(?:ed|ing)?(?! test)|squeez(?:e|ed|ing)(?= (?:the |a |your |pimples?|spots?|blisters?|it))|drain(?:ed|ing)? (?:the )?blisters?)\b|[挑剪]开|抠破|扎破|捅破|剪破|挤破|挤(?=痘|青春痘|粉刺|脓)|破皮"
@@ -308,7 +307,7 @@ STANDALONE = (
     (
         r"\b(?:vaginal (?:delivery|birth)|natural birth|natural delivery)\b|(?:具备|符合|有)?顺产(?:的?(?:条件|指征))?|自然分娩|阴道分娩"
         r"|\b(?:deliver(?:ed)? vaginally|(?:normal|spontaneous) (?:delivery|birth|labou?r)|trial of labou?r|vbac)\b|顺生|经阴道(?:分娩|试产|生)|阴道试产|平产|自己生",
-        r"\b(?:c(?:a?e)sare?an(?: section| delivery)?|c-section)\b|剖宫产|剖腹产"
+        r"\b(?:c(?:a?e)sare?an(?: section| delivery)?)\b|剖宫产|剖腹产"
         r"|\bc-?sections?\b|剖宫|剖腹生|剖产",
     ),
 )
@@ -322,29 +321,29 @@ STANDALONE_COMPLEMENTS = (
         r"\b(?:dry|dried)\b|干燥|擦干"
         r"|\b(?:away from water|out of (?:the )?water|waterproof(?:ed)?|water out of)\b|干爽|晾干|吹干|防水|保持干",
         r"\b(?:wet|moist|damp|humid|soak\w*)\b|湿润|潮湿|湿敷|浸泡|[沾碰]水"
-        r"|\b(?:(?:get(?:ting)?|under|contact with|splash\w*|immers\w+(?: in)?) (?:the |it |running |any )?water|submerg\w+|wet through|rins(?:e|ed|ing)|drench\w*)\b|沾湿|弄湿|打湿|淋湿|浸水|泡水|进水(?!量)|见水|遇水|湿水",
+        r"|\b(?:(?:get(?:ting)?|under|contact with|splash\w*|immers\w+(?: in)?) (?:the |it |running |any )?water|submerg\w+|rins(?:e|ed|ing)|drench\w*)\b|沾湿|弄湿|打湿|淋湿|浸水|泡水|进水(?!量)|见水|遇水|湿水",
     ),
     (
         r"\bbenign\b|良性"
         r"|\bnoncancerous\b|\bnonmalignant\b|\b(?:innocent|harmless) (?=murmurs?|moles?|lumps?|growths?|cysts?|spots?\b)|(?:(?<=lump is )|(?<=growth is )|(?<=mole is )|(?<=cyst is )|(?<=tumor is )|(?<=tumour is ))(?:harmless|innocent)",
         r"\b(?:malignan(?:t|cy)|cancerous)\b|恶性|癌变"
-        r"|\b(?:is|be|was|been|into|to|not|n['’]t|as) (?:a |skin |breast )?cancer\b(?! (?:screen|centre|center|patient|treat))|\bcancerous\b|是癌(?!胚)|癌性|癌细胞|恶变|变(?:成)?癌|癌化",
+        r"|\b(?:is|be|was|been|into|to|not|n['’]t|as) (?:a |skin |breast )?cancer\b(?! (?:screen|centre|center|patient|treat))|是癌(?!胚)|癌性|癌细胞|恶变|变(?:成)?癌|癌化",
     ),
     SAFETY,
     (
-        r"\b(?:on an? )?empty stomach\b|\bfasting\b|空腹|空着肚子|\bbefore meals\b"
+        r"\b(?:on an? )?empty stomach\b|\bfasting\b|空腹|空着肚子"
         r"|\bbefore (?:foods?|eat(?:ing)?|meals?|a meal|each meal|breakfast|lunch|dinner|supper)\b|\b(?:away from|separate(?:ly)? from) (?:food|meals)\b|\bbetween meals\b|[餐饭]前(?!血糖|胰岛素)|(?:吃|用)[饭餐]前|进食前|饿着(?:肚子)?|空肚子|两餐(?:之)?间|\bfast(?=(?: overnight)?(?: for| from| before| until| overnight| after midnight|$))|\b(?:fasted|nil (?:by|per) (?:mouth|oral)|npo|nothing (?:to eat|by mouth|oral|after midnight)|without breakfast)\b",
-        r"\b(?:with (?:food|a (?:full )?meal)|after meals|on a full stomach)\b|[餐饭]后|随餐|饱腹(?:时|状态下?)?|饱食后"
+        r"\b(?:with a (?:full )?meal|on a full stomach)\b|[餐饭]后|随餐|饱腹(?:时|状态下?)?|饱食后"
         r"|\b(?:with|during|straight after|immediately after|just after|after|at) (?:the |a |your |each |every |some |main |any |evening |largest )*(?:foods?|meals?|eat|mealtimes?|breakfast|lunch|dinner|supper|eating|snacks?)\b|\bwithout (?:any )?(?:foods?|meals?|eat|eating)\b|与食物同(?:服|时)|和食物一起|伴餐|随(?:食|饭)|[餐饭]中|[餐饭]时|进餐(?:时|中)|进食时(?=[服用吃])|就餐时|吃饭时|边吃饭边|同餐|吃[饱完][饭后]?|\beat(?:ing)?(?: and drink(?:ing)?)? (?:normally|as usual|as normal|freely|beforehand|breakfast)\b|\b(?:normal|usual|regular|ordinary) (?:diet|meals?|eating|foods?)\b|\bhave (?:a |your )?(?:normal |light |usual )?(?:breakfast|meal)\b|正常(?:饮食|进食|吃饭|用餐)|照常(?:吃|进食|饮食|用餐)|普通饮食|禁食(?!用|管|物)|可以?(?:进食|吃早[饭餐]|吃东西)|进食后(?=[服用吃])",
     ),
     (
         r"\btemporar(?:y|ily)\b|\btransient(?:ly)?\b|\breversible\b|\brecovers\b|\b(?:will|can|may|usually|likely to) (?:fully |completely )?(?:recover|return)s?\b|暂时性?|一过性|可?逆转?|短暂|[会能可](?:以|完全)*恢复"
-        r"|\b(?:short-lived|transitory|fleeting|passing|wears? off|wearing off|for the time being|(?:grows?|growing) back|regrows?|(?:be |been )?(?:reversed|undone))\b(?! (?:urine|water|stools?|wind|gas|out|shoulder|transcri))|暂时(?!停|不|禁|避)|一时性|会好起来|[能会](?:够)?(?:再)?长(?:回来|出来)|过(?:一阵子?|段时间|几天|些日子)(?:就|会|自然)(?:好|消|恢复)",
+        r"|\b(?:short-lived|transitory|fleeting|passing|wears? off|wearing off|for the time being|(?:grows?|growing) back|regrows?|(?:be |been )?(?:reversed|undone))\b(?! (?:urine|water|stools?|wind|gas|out|shoulder|transcri))|一时性|会好起来|[能会](?:够)?(?:再)?长(?:回来|出来)|过(?:一阵子?|段时间|几天|些日子)(?:就|会|自然)(?:好|消|恢复)",
         r"\b(?:permanent(?:ly)?|lifelong|irreversible|irreversibly)\b|永久性?|终身"
         r"|\b(?:life-long|for good|for ever|everlasting)\b|终生|一辈子|永远|一生(?=[都要服吃])|伴随一生",
     ),
     (
-        r"\b(?:known |fully (?=curable\b))?cur(?:able|ed?|es|ing)\b|治愈|可治|断根|去根|根除"
+        r"\b(?:known |fully (?=curable\b))?cur(?:able|ed?|es|ing)\b|治愈|可治|断根|根除"
         r"|\beradicat(?:e|ed|es|ing|ion)\b|\b(?:get|gets|getting) rid of (?:it|this|the \w+) (?:completely|entirely|for good)\b|根治|除根|治[得不]?好|治得了|去[得不]?了?根|痊愈|彻底(?:治好|好)",
         r"\bincurable\b|绝症",
     ),
@@ -352,12 +351,12 @@ STANDALONE_COMPLEMENTS = (
         r"\b(?:contagious|infectious|communicable|transmissible|catching|(?:spreads?|transmitted|passed|passes)(?: on)?"
         r"(?: (?:(?:very |so |quite )?(?:easily|readily))(?= |$)|(?: (?:easily|readily))? (?:from person to person|between people|to (?:others|other people|people|anyone|someone else)))"
         r"|catch (?:it|this)(?: from (?:one another|others?|someone|anyone|other people))?)\b|有?传染(?:性|给(?:别人|他人|家人|旁人|其他人|孩子))?|人传人|传给(?:别人|他人|家人|旁人|其他人)?|传播"
-        r"|\b(?:pass|passes|give|gives|spread|spreads|transmit|transmits) (?:it|this|the (?:infection|virus|disease|illness|bug)) (?:on )?to (?:others|other people|people|anyone|someone|family|your|the baby|close contacts)\b|\bperson[- ]to[- ]person\b|\bcaught from (?:others|other people|other|another person|another|someone(?: else)?|anyone|an infected person|an infected)\b|\binfect(?:s|ing)? (?:others|other people|your family|family members|contacts)\b|\bcatchable\b|过给(?:别人|家人|孩子)|互相传|会传人|有?传染力|感染(?:给)?(?:别人|他人|家人|旁人)",
+        r"|\b(?:pass|passes|give|gives|spread|spreads|transmit|transmits) (?:it|this|the (?:infection|virus|disease|illness|bug)) (?:on )?to (?:others|other people|people|anyone|someone|family|your|the baby|close contacts)\b|\bperson[- ]to[- ]person\b|\bcaught from (?:others|other people|other|another person|another|someone(?: else)?|anyone|an infected person|an infected)\b|\binfect(?:s|ing)? (?:others|other people|your family|family members|contacts)\b|\bcatchable\b|过给(?:别人|家人|孩子)|互相传|会传人|感染(?:给)?(?:别人|他人|家人|旁人)",
     ),
     (
         r"\b(?:heritable|hereditary|inherit\w*|genetic(?:ally)?|familial|runs? in (?:the )?famil(?:y|ies)"
         r"|passed (?:on |down )?to (?:(?:your|the|his|her|their) )?(?:children|child|offspring|bab(?:y|ies)))\b|遗传(?:性(?:疾病)?|病(?!史|学|理))?(?:给?(?:子女|孩子|儿童|后代|下一代))?"
-        r"|\bpass(?:es|ed|ing)? (?:it |this )?(?:on|down) (?:through|in|within) (?:the |your |a )?(?:famil(?:y|ies)|generations)\b|\b(?:handed|passed) down\b(?: (?:from|by) (?:the |your |his |her |one['’]s |a )?(?:parents?|mother|father))?(?: (?:by|through|in|via) (?:the |your )?genes\b)?|\b(?:passed on|transmitted|passed) (?:genetically|by (?:the |your )?genes|(?:from|by) (?:the |your |his |her |one['’]s |a )?parents?)\b|\bgenetically determined\b|家族性(?!腺瘤|息肉|高胆|地中海)|家族遗传|传给(?:儿子|女儿|宝宝|后人|下一辈)|代代相传",
+        r"|\bpass(?:es|ed|ing)? (?:it |this )?(?:on|down) (?:through|in|within) (?:the |your |a )?(?:famil(?:y|ies)|generations)\b|\b(?:handed|passed) down\b(?: (?:from|by) (?:the |your |his |her |one['’]s |a )?(?:parents?|mother|father))?(?: (?:by|through|in|via) (?:the |your )?genes\b)?|\b(?:passed on|transmitted|passed) (?:genetically|by (?:the |your )?genes|(?:from|by) (?:the |your |his |her |one['’]s |a )?parents?)\b|家族性(?!腺瘤|息肉|高胆|地中海)|家族遗传|传给(?:儿子|女儿|宝宝|后人|下一辈)|代代相传",
         r"(?<!community-)(?<!hospital-)\bacquired\b|后天性?|(?<!社区)(?<!医院)获得性",
     ),
     (
@@ -367,7 +366,7 @@ STANDALONE_COMPLEMENTS = (
 )
 START = (
     r"\b(?:start\w*|begin\w*|initiat\w+|continu\w+|resum\w+|restart\w*|tak(?:e|es|ing)|give|use)\b|开始|继续|恢复(?=[服用使])"
-    r"|\b(?:carry(?:ing)? on(?: with| taking| using)?|(?:keep|go) (?:on )?(?:taking|using|giving)|(?:stay|remain|kept|keep|stays)(?: him| her)? on(?= (?!(?:a |the )?(?:side|back|alert|feet|hold)\b))|go(?:ing)? back (?:on|to taking)|recommenc\w+|commenc\w+|stick with|persist with|put (?:him|her|you|the patient) on|introduc(?:e|ed|ing)|prescrib(?:e|ed|ing)|go ahead with|maintain(?:ed|ing)?)\b|坚持(?=[服用吃打使治])|接着(?=[服用吃打])|照常(?=[服用吃使])|照旧(?=[服用吃])|维持(?=用药|服药|治疗|原方案)|启用|重新(?=[服用吃开使])|启动(?=治疗|用药|抗)|开(?=始[服用吃])|起用|用上|服上|终身服|一直[服用吃]|长期[服用吃]",
+    r"|\b(?:carry(?:ing)? on(?: with| taking| using)?|(?:keep|go) (?:on )?(?:taking|using|giving)|(?:stay|remain|kept|keep|stays)(?: him| her)? on(?= (?!(?:a |the )?(?:side|back|alert|feet|hold)\b))|go(?:ing)? back (?:on|to taking)|recommenc\w+|commenc\w+|stick with|persist with|put (?:him|her|you|the patient) on|introduc(?:e|ed|ing)|prescrib(?:e|ed|ing)|go ahead with|maintain(?:ed|ing)?)\b|坚持(?=[服用吃打使治])|接着(?=[服用吃打])|照常(?=[服用吃使])|照旧(?=[服用吃])|维持(?=用药|服药|治疗|原方案)|启用|重新(?=[服用吃开使])|启动(?=治疗|用药|抗)|起用|用上|服上|终身服|一直[服用吃]|长期[服用吃]",
     r"\b(?:hold|suspend\w*|paus\w+|interrupt\w*)\b|中断"
     r"|\b(?:on hold|(?:take|have|taking) a break from|treatment (?:break|holiday)|drug holiday|temporar(?:y|ily) (?:suspension|interruption)|hold(?:ing)? (?:the|this|your)|withheld|terminat(?:e|ed|ing|ion)(?! pregnan| of (?:the )?pregnan)|lay(?:ing)? off|cut(?:ting)? out|done away with|abandon\w*)\b|中止|终止(?!妊娠|密码)|撤(?=药|掉|除)|搁置|先缓",
 )
@@ -383,7 +382,7 @@ COMPLEMENTS = (
     (
         r"\babnormal\w*\b|(?:发现|存在|提示|出现)?异常"
         r"|\b(?:out of range|outside (?:of )?(?:the )?reference (?:range|limits)|out of the reference range)\b|超标|超出(?:参考|标准)|(?<=发育|智力)(?:迟缓|落后|低下|障碍|缺陷)|(?<=[肝肾])(?:功能?)?(?:衰竭?|不全|受损|障碍|损害)",
-        r"\bnormal(?:ly)?\b|功?正常|(?<![出过于])(?:已?回到|降到|落在|处于|在)?(?:参考|正常)值?范围(?:之?内)?",
+        r"(?<!than )(?<!below )(?<!above )(?<!below the )(?<!above the )\bnormal(?:ly)?\b|功?(?<![于过出])正常|(?<![出过于])(?:已?回到|降到|落在|处于|在)?(?:参考|正常)值?范围(?:之?内)?",
     ),
     (
         r"\b(?:dies|died|dead|fatal|death)\b|死亡|致命"

@@ -50,7 +50,7 @@ def _make_stage(before: str) -> str:
         rf"(?![a-z\d]|\.\d|-[a-z\d]|{_DOSE})[类级]?"
         rf"|第?{_list_numerals('stage', _NUMERAL, unit='期')}期|第?{_list_numerals('level', _NUMERAL, unit='级')}级"
         # With digits, 度 means degrees of temperature or of an angle.
-        rf"|{_list_numerals('degree', f'(?:{_ROMAN_OR_CHINESE})', unit='度')}度)"
+        rf"|第?{_list_numerals('degree', f'(?:{_ROMAN_OR_CHINESE})', unit='度')}度)"
     )
 
 
