@@ -1,4 +1,4 @@
-"""The languages that are known, and the detection of a text's by its script."""
+"""The known languages, and the detection of a text's language by its script."""
 
 from __future__ import annotations
 

@@ -52,13 +52,13 @@ _BLOCKS = "p|br|li|ul|ol|div|h[1-6]|tr|table|thead|tbody|hr|blockquote|pre|secti
 _INLINE = "b|i|u|s|a|em|strong|span|mark|small|sub|sup|code|font|td|th|img|abbr|cite|del|ins|q|kbd|samp|var"
 # Attributes have a maximum length to keep matching linear after an unclosed "<".
 _TAG = re.compile(
-    rf"(?P<cell></t[dh]>\s{{0,80}}<t[dh](?:\s[^<>]{{0,500}})?>)|<!--.{{0,2000}}?-->|</?(?:(?P<block>{_BLOCKS})|{_INLINE})(?:\s[^<>]{{0,500}})?/?>",
+    rf"(?P<power>(?<=10)<sup>)|(?P<cell></t[dh]>\s{{0,80}}<t[dh](?:\s[^<>]{{0,500}})?>)|<!--.{{0,2000}}?-->|</?(?:(?P<block>{_BLOCKS})|{_INLINE})(?:\s[^<>]{{0,500}})?/?>",
     re.I | re.S,
 )
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,30});")
 _MARKDOWN = re.compile(
     r"!?\[(?P<label>[^\[\]\n]{1,200})\]\([^()\s]{1,500}\)"  # links and images
-    r"|\*{2,3}|_{2,3}|~~|`{1,3}"
+    r"|(?!(?<=10)\*\*\d)\*{2,3}|_{2,3}|~~|`{1,3}"
     r"|(?<![\w*])\*(?=[^\s*\d])|(?<=[^\s*])\*(?![\w*])|(?<!\w)_(?=[^\s_])|(?<=[^\s_])_(?!\w)"
     # A sign before an amount is no quotation mark: "> 102 cm".
     r"|^[ \t]*#{1,6}[ \t]+|^[ \t]*>(?![ \t]?(?:=|(?!\d{1,2}[.)]\s)\d))[ \t]?|^[ \t]*(?:[-*_][ \t]*){3,}$",
@@ -157,9 +157,9 @@ class PlainText:
     """A text without its layout.
 
     Markdown emphasis, headings, links and rules, HTML tags and entities, invisible characters and notes of removed
-    attachments are removed; a text in capitals is lower-cased, unusual forms of letters become ordinary ones, and
-    arrows ("high", "low") and signs of results ("positive", "negative") words; a value
-    that is taken back is the corrected one.
+    attachments are removed; a text in capitals is lower-cased; unusual forms of letters become ordinary ones; arrows
+    become "high" or "low", and the signs of results "positive" or "negative"; a value that the writer takes back is
+    replaced by the corrected one.
 
     Attributes:
         text: The plain text.
@@ -213,6 +213,8 @@ def _find_html(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _replace_tag(tag: re.Match[str]) -> str:
+    if tag["power"]:
+        return "^"
     if tag["cell"]:
         return "\t"
     if not tag["block"]:
@@ -256,6 +258,9 @@ def _find_results(text: str) -> Iterator[tuple[int, int, str]]:
 
 def _find_corrections(text: str) -> Iterator[tuple[int, int, str]]:
     for found in _CORRECTION.finditer(text):
+        # A correction dose of insulin is one more dose.
+        if "correction" in found["marker"].lower() and found["unit"].lower() in ("u", "iu", "unit", "units"):
+            continue
         yield *found.span("old"), found["new"]
         yield found.start("marker"), found.end(), ""
 

@@ -25,6 +25,7 @@ SAME = {
     "Rest<br/>Ice": "Rest\nIce",
     "<!-- no -->rest": "rest",
     "&lt;5 mg &amp; more&#33;": "<5 mg & more!",
+    "4 x 10<sup>9</sup>/L, 4 x 10**9/L": "4 x 10^9/L, 4 x 10**9/L",
     # Invisible characters.
     "re\u00adst, re\u200bst, re\u2060st\ufeff": "rest, rest, rest",
     "布洛\u200b芬": "布洛芬",
@@ -49,6 +50,7 @@ SAME = {
     "Take 20 mg daily - sorry, I meant 40 mg.": "Take 40 mg daily.",
     "每晚20毫克，更正：10毫克": "每晚10毫克",
     "20毫克，不对，是10毫克，口服": "10毫克，口服",
+    "Basal 20 units, correction 4 units": "Basal 20 units, correction 4 units",
     "Take 20 mg. Sorry, 3 days only.": "Take 20 mg. Sorry, 3 days only.",
     "休息 -": "休息 -",
     "5 mg → 10 mg": "5 mg → 10 mg",
