@@ -427,6 +427,7 @@ def test_relations(a: str, b: str, relation: AmountRelation | None) -> None:
         ("早中晚各服2片", [("frequency", 3, 3), ("tablets", 2, 2)]),
         ("10 mg at night", [("mass", 10, 10), ("frequency", 1, 1)]),
         ("cough at night", []),
+        ("avoid ibuprofen at night", [("frequency", 1, 1)]),
         ("several times a day", []),
         ("activities of daily living", []),
         ("一周三次", [("frequency", pytest.approx(3 / 7), pytest.approx(3 / 7))]),
