@@ -220,10 +220,10 @@ _CHINESE = """
 """
 
 
-def read_table(table: str) -> dict[str, str]:
+def read_synonyms(table: str) -> dict[str, str]:
     """Return the unified form of each other form in a table of lines `unified form: other|other`."""
     rows = (line.partition(": ") for line in table.strip().splitlines())
-    return {other.lower(): kept for kept, _, others in rows for other in others.split("|")}
+    return {other.lower(): unified for unified, _, others in rows for other in others.split("|")}
 
 
 def join_alternatives(words: Iterable[str]) -> str:
@@ -235,11 +235,11 @@ def join_alternatives(words: Iterable[str]) -> str:
     return f"(?=[{''.join(by_letter)}])(?:{branches})"
 
 
-_WORDS, _LAST_WORDS, _CHINESE_WORDS = map(read_table, (_ENGLISH, _AT_THE_END, _CHINESE))
+_WORDS, _LAST_WORDS, _CHINESE_WORDS = map(read_synonyms, (_ENGLISH, _AT_THE_END, _CHINESE))
 # The unified form is matched too, because it may contain one of the others.
-_WORDS.update({kept: kept for kept in _WORDS.values()})
-_CHINESE_WORDS.update({kept: kept for kept in _CHINESE_WORDS.values()})
-_KEPT = {**_LAST_WORDS, **_WORDS, **_CHINESE_WORDS}
+_WORDS.update({unified: unified for unified in _WORDS.values()})
+_CHINESE_WORDS.update({unified: unified for unified in _CHINESE_WORDS.values()})
+_UNIFIED = {**_LAST_WORDS, **_WORDS, **_CHINESE_WORDS}
 _PATTERN = re.compile(
     # The IV of "stage IV" and "factor IV" is a number.
     rf"(?<![a-z0-9.&/-])(?:{join_alternatives(_WORDS)})(?![a-z0-9&/-])"
@@ -264,7 +264,7 @@ _MAX_SEGMENTS = 5
 # What one is told to taper off is stopped gradually, but symptoms only taper off.
 _TAPER = re.compile(
     r"^((?:(?:please|then|slowly|gradually) )?)(?:taper|wean|phas)(?:e?d|ing|e)? (?:off|out)"
-    r"(?= (?!after|as|at|by|during|from|gradually|in|on|over|slowly|to|when|with|within)\w)",
+    r"(?= (?!(?:after|as|at|by|during|from|gradually|in|on|over|slowly|to|when|with|within)\b)\w)",
     re.IGNORECASE,
 )
 
@@ -283,6 +283,6 @@ def unify_synonyms(text: str) -> str:
     'AC joint'
     """
     # Ignoring case, i is equal to ı and İ, and s to ſ: such a word is found but is not in the table.
-    unified = _PATTERN.sub(lambda found: _KEPT.get(found[0].lower(), found[0]), " ".join(spell_signs(text).split()))
+    unified = _PATTERN.sub(lambda found: _UNIFIED.get(found[0].lower(), found[0]), " ".join(spell_signs(text).split()))
     unified = _TAPER.sub(r"\1stop gradually", _SEGMENT.sub(_name_segment, unified))
     return _DEMAND.sub(lambda found: f"必须{found['done'] or ''}", _NO_FINDING.sub("正常", unified))

@@ -9,6 +9,7 @@ from imapeval.text.comparison import gist
 from imapeval.text.comparison.gist import find_gist
 from imapeval.text.comparison.wordings import WordingVerdict, compare_wordings
 from imapeval.text.negation.stance import read_stance
+from imapeval.text.phrases import parse_phrase
 
 
 @pytest.mark.parametrize(
@@ -113,6 +114,8 @@ def test_only_words_that_say_what_it_is_about_are_kept(value, words):
         # Not enough in common, or two things.
         ("treat for two weeks", "follow up in two weeks", None),
         ("metformin does not cause hypoglycaemia", "insulin causes hypoglycaemia", None),
+        ("statins do not cause asthma", "insulin causes asthma", None),
+        ("statins do not cause asthma", "statins cause asthma", WordingVerdict.OPPOSITE),
         ("Lyme disease is transmitted by ticks", "Lyme disease is not contagious", None),
         ("可以散步", "避免剧烈运动", None),
         ("不要游泳", "不要潜水", None),
@@ -216,3 +219,11 @@ def test_expressions_with_the_same_meaning(lang):
         for form in others.split("|")
         if read_stance(form).denies != read_stance(unified).denies
     ]
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_no_expression_is_rewritten_before_it_is_looked_up(lang):
+    table = Path(gist.__file__).parents[1] / "data" / f"same_{lang}.txt"
+    rows = [line.partition(": ")[2] for line in table.read_text(encoding="utf-8").splitlines()]
+    lost = [form for row in rows for form in row.split("|") if form not in parse_phrase(form).amounts.rest.lower()]
+    assert lost == []

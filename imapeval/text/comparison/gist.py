@@ -17,7 +17,7 @@ from imapeval.text.dimensions.opposites import find_opposites
 from imapeval.text.dimensions.table import EQUIVALENT, LEVEL, RESULT, STANDALONE
 from imapeval.text.normalise import stem
 from imapeval.text.phrases import find_content_words, parse_phrase
-from imapeval.text.synonyms import join_alternatives, read_table
+from imapeval.text.synonyms import join_alternatives, read_synonyms
 
 if TYPE_CHECKING:
     from imapeval.text.dimensions.opposites import Opposites
@@ -26,13 +26,13 @@ _PREDICATES = re.compile(
     r"\b(?:confirm\w*|shows?|showed|shown|reveal\w*|noted|exists?|evident|remains?|becomes?|turns? out"
     r"|absolutely|physically|purely|solely|straight(?= (?:away|to))|now|here|(?<!not )always|from|origin|suitable|appropriate|acceptable|permitted|available|(?<=[a-z] )(?:found|seen|identified|present)(?! in\b)|findings?|(?<=[a-z] )indicat(?:es?|ing)|points? to|means?|expected|^(?:apply|wear)|applied|wearing|only|just|readily|again|already|currently|still|even|ever|obvious(?:ly)?"
     r"|readings|values?|(?<=waiting )period|(?<=incubation )period|(?<=recovery )period|schedule|results?|condition|to be|aim|target|goal|store|stored|storage|immediate(?:ly)?"
-    r"|perform\w*|done|made|make|makes|doing|let|going|want|others|someone|anyone|everyone|somebody|do|does|did|the|courses? of|course|this|(?:see|consult)(?= (?:an?|the|your) )|carr(?:y|ies)|(?:(?<=\bthe )|(?<=\bthis ))(?:disease|illness))\b"
+    r"|perform\w*|done|made|make|makes|doing|let|going|want|others|someone|anyone|everyone|somebody|courses? of|course|(?:see|consult)(?= (?:an?|the|your) )|carr(?:y|ies)|(?:(?<=\bthe )|(?<=\bthis ))(?:disease|illness))\b"
     # Left of "can't".
     r"|^ca(?=$| (?:be|cause|catch|drink|drive|eat|get|give|infect|pass|spread|take|transmit|use)\b)"
-    r"|目前|现在|已经?|明显|显示|提示|具有|可以|鼓励|绝对|给药|服用|使用|服药|用药|只能|必须|建议|需要|应该|能够|安全|情况|方式|属于"
+    r"|目前|现在|已经?|明显|显示|提示|具有|鼓励|绝对|给药|使用|服药|用药|只能|建议|能够|安全|情况|方式|属于"
     r"|(?:引起|导致|造成|所致)的?$|再次|一次性|结果|水平|数值|计数|期间|时候|其他|大概|大约|这个|进行|平时|疗程|连用|连续|吃药|就诊|就医|就行"
     r"|保持|保存|存放|特殊|专门|特别|^\s*(?:由|去|到|看|挂|来)|(?<!\w)法(?!\w)|会(?=传染|遗传|复发|恢复|好)|(?<=[该这此])病(?=\s|$|会|传|遗)|[该这此本]"
-    r"|一直|始终|仍然?|依然|依旧|至今|推荐|主张|目标|控制(?:在|到|于)|维持在|保持在|(?:降低?|升高?)[到至](?=\s*(?:[,，]|$))|即?达标|之间|多(?:见于|发[生于]?在?|在)(?=\s*[,，])|好发于|常见于|处于|进入|从而|即可|便可|就好|方可|方能|才能|才可以?|仅(?:供|限|能|可)"
+    r"|一直|始终|仍然?|依然|依旧|至今|推荐|主张|目标|控制(?:在|到|于)|维持在|(?:降低?|升高?)[到至](?=\s*(?:[,，]|$))|即?达标|之间|多(?:见于|发[生于]?在?|在)(?=\s*[,，])|好发于|常见于|处于|进入|从而|即可|便可|就好|方可|方能|才能|才可以?|仅(?:供|限|能|可)"
     r"|十分|非常|相当|极其|格外|严格|这段时间|这阵子|这期间|没关系|没事|没问题|无妨|不碍事|较前|较(?:上次|以前|之前)|比(?:上次|以前|之前|原来)|[与和](?:上次|以前|之前)相?比"
     r"|改[成为用]|照(?=[吃喝服用做])|照[常样旧]|直接(?=[吃喝服用进])|^\s*[得许准]|治疗(?=即可|就[行可好]|便可)|放[在于入进]|去(?=就医|看|医院|急诊)|(?<=[盐脂糖质白维钾磷呤碘钙铁])(?:(?:饮食)+|的?食物|食品|膳食|摄入量?)|(?<=[a-z])试验"
     r"|(?<![特区差鉴类级分性个辨识告离派各送])别(?=\s|$)|把(?![关脉握手])|(?:持续|不断)(?=\s|$)",
@@ -49,7 +49,7 @@ _LEVEL_WORDS = frozenset({stem("levels")})
 def _read_same() -> tuple[dict[str, str], re.Pattern[str]]:
     """Return the unified form of each expression of the tables in `data`, and a pattern for the expressions."""
     english, chinese = (
-        read_table((Path(__file__).parents[1] / "data" / f"same_{lang}.txt").read_text(encoding="utf-8"))
+        read_synonyms((Path(__file__).parents[1] / "data" / f"same_{lang}.txt").read_text(encoding="utf-8"))
         for lang in ("en", "zh")
     )
     pattern = rf"(?<![a-z0-9])(?:{join_alternatives(english)})(?![a-z0-9])|{join_alternatives(chinese)}"
