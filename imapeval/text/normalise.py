@@ -261,14 +261,20 @@ def _normalise(text: str) -> str:
 
 _normalise_cached = lru_cache(maxsize=1 << 15)(_normalise)
 
+_VOWEL = re.compile("[aeiouy]", re.IGNORECASE)
+
 
 def is_abbreviation(inside: str) -> bool:
     """Return whether a text in brackets only abbreviates the text before them.
 
-    >>> [is_abbreviation(text) for text in ("CT", "Mg", "mild", "type 1", "急性")]
-    [True, True, False, False, False]
+    >>> [is_abbreviation(text) for text in ("CT", "Mg", "Hgb", "Mild", "type 1", "急性")]
+    [True, True, True, False, False, False]
     """
-    return len(normalise(inside)) <= _MAX_ABBREVIATION and not has_chinese(inside) and any(map(str.isupper, inside))
+    if len(normalise(inside)) > _MAX_ABBREVIATION or has_chinese(inside):
+        return False
+    # A word may begin with a capital, too: "(Mild)".
+    is_word = len(inside) > 2 and _VOWEL.search(inside)
+    return any(map(str.isupper, inside[1:])) or (inside[:1].isupper() and not is_word)
 
 
 _MAX_RENAMED_WORDS, _MAX_RENAMED_CHARACTERS = 4, 10
@@ -292,12 +298,15 @@ _ENDING = re.compile(
 _BRITISH = re.compile("ae|oo?e")
 """Anaemia, oesophagus, gastro-oesophageal: an e in American spelling, so that both spellings have the same stem."""
 
+_UNSTEMMED = frozenset(("early", "ferric", "number"))
+"""Words whose stem would be that of another word: ear, ferrous, numb."""
+
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """Return the common stem of the forms of a word: "chang" of change and changing. For comparison only."""
-    if any(map(str.isdigit, word)):
-        return word  # A code, such as V600E.
+    if word in _UNSTEMMED or any(map(str.isdigit, word)):
+        return word  # Or a code, such as V600E.
     word = _BRITISH.sub("e", word)
     ending = _ENDING.search(word)
     if ending and ending.start() < 3:

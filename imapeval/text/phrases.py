@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from imapeval.types import Pair
 
 _CONDITION = (
-    r"(?:only |especially |particularly |and |but )?(?:if|when|whenever|unless|until|provided(?: that)?|in case(?: of)?|as long as"
-    r"|once(?! (?:an?|per|every|each|daily|weekly|monthly|yearly|only|more|again|or)\b)|while|should (?:the|it|you|he|she|they|there)\b)\b"
+    r"(?:only |especially |particularly |and |but )?(?:if|when|whenever|unless|until|provided(?: that)?(?! by\b)|in case(?: of)?|as long as"
+    r"|(?<!at )once(?! (?:an?|per|every|each|daily|weekly|monthly|yearly|only|more|again|or|if|when|in the (?:morning|afternoon|evening)|at (?:night|noon|bedtime)|before bed(?:time)?|as|now)\b)|(?<!a )while|should (?:the|it|you|he|she|they|there)\b)\b"
 )
 _CONDITION_ZH = r"(?:如果|如(?=[果有无需不出症疼痛发])|若是?|假如|倘若|要是|一旦|万一|除非|直到|只要|只有|(?:即[使便]|就算|哪怕)(?=[^，,也都仍]*[不没无未]))"
 _IN_BRACKETS = re.compile(
@@ -103,13 +103,14 @@ _LETTER_A = re.compile(
 _CHINESE_RUNS = re.compile(f"[{HAN}]+")
 _PUNCTUATION = re.compile(r"[,，、;；。:：!！?？()（）]")
 FUNCTION_WORDS = frozenset(
-    re.findall(
+    normalise(word)
+    for word in re.findall(
         r"\w+",
         "a an the of to for in on at by with and or as is are be been being was were it its this that these those there "
-        "you your i my he his she her they their them we our will would can could may might should shall must need needs "
+        "you your i my he his she her they their them we our will would can could may might should shall must need "
         "needed do does did have has had please also then so very "
         # Verbs and phrases that only express that something is advised or done.
-        "take taking takes taken took use using used uses give giving given gave get getting got gotten receive receiving received "
+        "take taking taken took use using used give giving given gave get getting got gotten receive receiving received "
         "try trying tried keep keeping kept continue continuing continued start starting started begin began beginning "
         "begun recommend recommended recommending advise advised advising necessary required require indicated allowed fine ok okay "
         "yes safe treatment treat therapy stay regularly usually often always normally generally typically "
@@ -131,14 +132,15 @@ def _by_length(words: str) -> tuple[str, ...]:
 
 # Words at either end of a statement that only express that something is taken, advised, possible or done.
 _BEFORE_SUBJECT = frozenset(
-    re.findall(
+    normalise(word)
+    for word in re.findall(
         r"\w+",
         "to any the a an your my our his her their some of also please only just then always usually often generally normally "
-        "typically you i we he she they it this that patient patients people should must may can could would will shall might "
-        "need needs needed ought have has had be is are was were been being do does did take taking takes taken use using used uses "
-        "give giving given gives get getting receive receiving try trying keep continue continuing carry on start starting begin "
-        "beginning recommend recommended recommends recommending advise advised advises suggest suggested suggests consider considered "
-        "considering prescribe prescribed prescribes prescribing prefer preferred doctor doctors physician gp clinician see consult visit drink "
+        "typically you i we he she they it this that patient people should must may can could would will shall might "
+        "need needed ought have has had be is are was were been being do does did take taking taken use using used "
+        "give giving given get getting receive receiving try trying keep continue continuing carry on start starting begin "
+        "beginning recommend recommended recommending advise advised suggest suggested consider considered "
+        "considering prescribe prescribed prescribing prefer preferred doctor physician gp clinician see consult visit drink "
         "drinking eat eating apply applying administer administered undergo undergoing perform performed",
     )
 )
@@ -169,7 +171,7 @@ class Phrase:
 
     Attributes:
         core: The phrase without its condition, as written.
-        text: The core with its synonyms unified, from which the other fields are.
+        text: The core with its synonyms unified; `stance` and `amounts` are read from it.
         condition: The condition under which it holds, as written; "" for none.
         stance: Whether the core affirms or denies its subject, and how certainly.
         amounts: The core's amounts.
@@ -310,13 +312,12 @@ def is_untreated(phrase: Phrase) -> bool:
 
 
 def join_condition(phrase: Phrase) -> Phrase:
-    """Return a phrase with its condition as a part of its core, unless the condition is negative.
+    """Return a phrase with its condition as a part of its core, unless the condition denies something.
 
     >>> join_condition(parse_phrase("do not vape while pregnant")).core
     'do not vape pregnant'
     """
-    found = _CONJUNCTION.search(phrase.condition)
-    if not phrase.condition or (found and found["negative"]):
+    if not phrase.condition or parse_condition(phrase.condition).stance.denies:
         return phrase
     return parse_phrase(f"{phrase.core} {_CONJUNCTION.sub('', phrase.condition).strip()}")
 
@@ -370,14 +371,13 @@ def drop_self_contradictions(pairs: Iterable[Pair]) -> list[Pair]:
 
 def _strip_frame(statement: str) -> str:
     """Return the normal form of what a statement is about."""
-    words = normalise(statement).split()
+    words = normalise(_LETTER_A.sub(r"\g<before> lettera ", statement)).split()
     start, end = 0, len(words)
     while start < end and words[start] in _BEFORE_SUBJECT:
         start += 1
-    if not statement.endswith(" A"):
-        while end > start and words[end - 1] in _AFTER_SUBJECT:
-            end -= 1
-    rest = " ".join(words[start:end])
+    while end > start and words[end - 1] in _AFTER_SUBJECT:
+        end -= 1
+    rest = " ".join(words[start:end]).replace("lettera", "a")
     if not has_chinese(rest):
         return rest
     start, end = 0, len(rest)

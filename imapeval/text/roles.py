@@ -9,9 +9,7 @@ import re
 from dataclasses import dataclass
 
 # A is first, is chosen or is the cause, and B is the other. Every gap has a maximum length, to keep matching linear.
-_A, _B = r"(?P<a>\S.{0,80}?)", r"(?P<b>\S.{0,80})"
-_FIRST_B = r"(?P<b>\S.{0,80}?)"
-_LAST_A = r"(?P<a>\S.{0,80})"
+_A, _B = r"(?P<a>\S.{0,80}?)", r"(?P<b>\S.{0,80}?)"
 # What one thing does to another; both patterns take the verb without its ending.
 _ACTION = (
     r"(?P<verb>activat|affect|aggravat|block|decreas|enhanc|improv|increas|infect|inhibit|lower|protect|rais|reduc|reliev|stimulat|strengthen"
@@ -19,7 +17,7 @@ _ACTION = (
 )
 _ACTION_ZH = "(?P<verb>保护|传染给?|传给|促进|刺激|改善|缓解|激活|加重|减弱|减少|降低|升高|抑制|影响|增[加强]|阻断)(?![剂素药者性症期的]|因子|作用)"
 # "It lowers blood glucose" and "slowly lowers it" do not name what does.
-_NAMED = r"(?!\w+ly \w+(?: |$))(?!(?:also|and|it|that|they|this|to|we|which|you|可以?|会|能|还|也|从?而)\b)"
+_NAMED = r"(?!\w+ly \w+(?: |$))(?!(?:also|and|it|that|they|this|to|we|which|you)\b|可以|会(?![阴厌])|能(?![量力])|还(?!原)|也|从?而)"
 # "Sleep improves with exercise" and "pain increases quickly" have no object.
 _NO_PHRASE = (
     r"(?!(?:after|as|at|by|due|during|for|from|if|in|on|over|to|until|when|while|with|within|without|\w+ly$)\b)"
@@ -34,40 +32,40 @@ _COMES = "(?: (?:comes?|goes|go|is given|are given))?"
 _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(pattern, re.IGNORECASE))
     for kind, pattern in (
-        ("choice", rf"^(?:instead of|rather than|in place of) {_FIRST_B}, {_LAST_A}$"),
-        ("choice", rf"\b(?:replac(?:e|ed|ing)) {_FIRST_B} (?:with|by) {_LAST_A}$"),
-        ("choice", rf"\b(?:switch|chang|convert|mov|step)\w* (?:from )?{_FIRST_B} (?:in)?to {_LAST_A}$"),
-        ("choice", rf"\bfrom {_FIRST_B} to {_LAST_A}$"),
+        ("choice", rf"^(?:instead of|rather than|in place of) {_B}, {_A}$"),
+        ("choice", rf"\b(?:replac(?:e|ed|ing)) {_B} (?:with|by) {_A}$"),
+        ("choice", rf"\b(?:switch|chang|convert|mov|step)\w* (?:from )?{_B} (?:in)?to {_A}$"),
+        ("choice", rf"\bfrom {_B} to {_A}$"),
         ("choice", rf"\bsubstitut\w+ {_A} for {_B}$"),
         (
             "choice",
             rf"^{_A},? (?:instead of|rather than|in place of|in preference to|as opposed to|than|preferred (?:to|over)|superior to"
             rf"|(?:chosen|favou?red|recommended) over|preferable to|replac(?:es|ing)) {_B}$",
         ),
-        ("choice", rf"^{_FIRST_B} (?:is |are )?(?:inferior to|replaced (?:by|with)) {_LAST_A}$"),
-        ("sequence", rf"^(?:before|prior to) {_FIRST_B}, {_LAST_A}$"),
+        ("choice", rf"^{_B} (?:is |are )?(?:inferior to|replaced (?:by|with)) {_A}$"),
+        ("sequence", rf"^(?:before|prior to) {_B}, {_A}$"),
         ("sequence", rf"^(?:after|following|once) {_A}, {_B}$"),
         ("sequence", rf"^{_A},?{_COMES} (?:before|prior to|(?:and )?then|followed by|preced(?:es|ing)) {_B}$"),
-        ("sequence", rf"^{_FIRST_B},?{_COMES} (?:after|following|preceded by) {_LAST_A}$"),
+        ("sequence", rf"^{_B},?{_COMES} (?:after|following|preceded by) {_A}$"),
         (
             "cause",
-            rf"^{_FIRST_B} (?:is |are |was |were )?(?:caused by|due to|the result of|results? from|secondary to) {_LAST_A}$",
+            rf"^{_B} (?:is |are |was |were )?(?:caused by|due to|the result of|results? from|secondary to) {_A}$",
         ),
         (
             "cause",
             rf"^{_A} (?:can |may |might |could )?(?:causes?|leads? to|results? in|triggers?|induces?|produces?) {_B}$",
         ),
-        ("choice", rf"(?:从|由|将|把){_FIRST_B}(?:换|改|转|更换|替换|转换|调整)(?:成|为|用|到){_LAST_A}$"),
-        ("choice", rf"^{_FIRST_B}(?:换成|换为|改为|改成|改用|换用|转为){_LAST_A}$"),
+        ("choice", rf"(?:从|由|将|把){_B}(?:换|改|转|更换|替换|转换|调整)(?:成|为|用|到){_A}$"),
+        ("choice", rf"^{_B}(?:换成|换为|改为|改成|改用|换用|转为){_A}$"),
         ("choice", rf"^(?:用|以|使用)?{_A}{_EFFECT}?(?:代替|替代|取代|而非|而不是|优于|好于|胜过|强于){_B}$"),
-        ("choice", rf"^{_A}{_EFFECT}?比{_FIRST_B}{_EFFECT}?{_BETTER}$"),
-        ("choice", rf"^{_FIRST_B}{_EFFECT}?(?:不如|不及){_LAST_A}(?<=\S){_BETTER}$"),
-        ("choice", rf"^{_FIRST_B}{_EFFECT}?(?:不如|不及|劣于|差于|逊于){_LAST_A}$"),
+        ("choice", rf"^{_A}{_EFFECT}?比{_B}{_EFFECT}?{_BETTER}$"),
+        ("choice", rf"^{_B}{_EFFECT}?(?:不如|不及){_A}(?<=\S){_BETTER}$"),
+        ("choice", rf"^{_B}{_EFFECT}?(?:不如|不及|劣于|差于|逊于){_A}$"),
         # What one has more of belongs to the first: "CT敏感", 胸片.
         ("choice", rf"^{_A}(?P<quality>[高低大小多少快慢重轻长短早晚])于{_B}$"),
         (
             "choice",
-            rf"^{_A}比{_FIRST_B}(?:更为?|还|较|要|(?=[常多少高低大小快慢强弱轻重早晚]\S?$))(?P<quality>\S.{{0,40}})$",
+            rf"^{_A}比{_B}(?:更为?|还|较|要|(?=[常多少高低大小快慢强弱轻重早晚]\S?$))(?P<quality>\S.{{0,40}})$",
         ),
         ("choice", rf"^{_A}比{_B}$"),
         ("sequence", rf"^先{_A}[,，]?(?:之后|然后|接着|随后|最后|再|后){_B}$"),
@@ -76,26 +74,26 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("sequence", rf"^{_A}[,，]?再(?=[做行查用服吃给打进使接]){_B}$"),
         (
             "sequence",
-            rf"^{_FIRST_B}(?<![睡饭餐])(?:之|以)?前[,，]?(?=先|应|需|要|须|做|行|进行|服|用|给|查|使用){_LAST_A}$",
+            rf"^{_B}(?<![睡饭餐])(?:之|以)?前[,，]?(?=先|应|需|要|须|做|行|进行|服|用|给|查|使用){_A}$",
         ),
         ("sequence", rf"^{_A}(?<![饭餐])(?:之|以)?后[,，]?(?=再|才|应|需|要|须|做|行|进行|服|用|给|查|使用){_B}$"),
-        ("cause", rf"^{_FIRST_B}(?:是?由|因|是){_LAST_A}(?:引起|导致|造成|所致|引发)的?$"),
-        ("cause", rf"^{_FIRST_B}(?:是|为|属于)?(?:继发于|源于|归因于|起因于){_LAST_A}$"),
-        ("cause", rf"^{_A}(?:是|为){_FIRST_B}{_CAUSE}$"),
-        ("cause", rf"^{_FIRST_B}{_CAUSE}(?:是|为){_LAST_A}$"),
-        ("cause", rf"^{_FIRST_B}(?:是|为){_LAST_A}{_RESULT}$"),
+        ("cause", rf"^{_B}(?:是?由|因|是){_A}(?:引起|导致|造成|所致|引发)的?$"),
+        ("cause", rf"^{_B}(?:是|为|属于)?(?:继发于|源于|归因于|起因于){_A}$"),
+        ("cause", rf"^{_A}(?:是|为){_B}{_CAUSE}$"),
+        ("cause", rf"^{_B}{_CAUSE}(?:是|为){_A}$"),
+        ("cause", rf"^{_B}(?:是|为){_A}{_RESULT}$"),
         ("cause", rf"^{_A}{_RESULT}(?:是|为){_B}$"),
         ("cause", rf"^{_A}(?:会|可|可能|能)?(?:引起|导致|造成|引发|诱发)(?!的$){_B}$"),
         (
             "action",
             rf"^{_NAMED}{_A}(?<!\bthe)(?<!\ba) (?:can |may |might |could |will )?{_ACTION}e?s? {_NO_PHRASE}{_B}$",
         ),
-        ("action", rf"^{_FIRST_B} (?:is|are|was|were|be|been) {_ACTION}e?d by {_LAST_A}$"),
+        ("action", rf"^{_B} (?:is|are|was|were|be|been) {_ACTION}e?d by {_A}$"),
         (
             "action",
             rf"^{_NAMED}{_A}(?:会|可以?|可能|能够?)?{_ACTION_ZH}(?!(?:了|得?(?:很|非常)?(?:明显|显著|迅速|缓慢|较快))?$){_B}$",
         ),
-        ("action", rf"^{_FIRST_B}(?:会|可以?|可能|能够?)?被{_LAST_A}{_ACTION_ZH}$"),
+        ("action", rf"^{_B}(?:会|可以?|可能|能够?)?被{_A}{_ACTION_ZH}$"),
     )
 )
 _HINT = re.compile(

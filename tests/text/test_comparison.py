@@ -6,6 +6,11 @@ from imapeval.text.comparison.similarity import measure_wording_similarity
 from imapeval.text.comparison.wordings import CONTRADICTIONS, WordingVerdict, compare_wordings
 
 SAME = [
+    ("taper off atenolol", "stop atenolol gradually"),
+    ("CT不如MRI那么好", "MRI比CT好"),
+    ("卒中低风险", "卒中风险低"),
+    ("hematocrit (Hct)", "hematocrit"),
+    ("a normal ECG does not exclude infarction", "a normal ECG cannot exclude infarction"),
     ("肌酐正常，尿酸360umol/L", "肌酐正常，尿酸6mg/dL"),  # uric acid weighs 168.11 g/mol: 6 mg/dL are 357 umol/L
     ("食欲不振", "食欲下降"),
     ("月经不调", "月经失调"),
@@ -141,6 +146,7 @@ NARROWER = [
     ("see a doctor", "see a doctor if the fever lasts"),
 ]
 OPPOSITE = [
+    ("it spreads", "it does not spread"),
     ("(-)", "阳性"),
     ("IgM positive, IgG negative", "IgM negative, IgG positive"),
     ("no need to worry", "you should worry"),
@@ -212,6 +218,7 @@ OTHER_AMOUNT = [
     ),
 ]
 OTHER_SIDE = [
+    ("early surgery", "late surgery"),
     ("breathe in", "breathe out"),
     ("吸气", "呼气"),
     ("flexion of the knee", "extension of the knee"),
@@ -320,6 +327,20 @@ OTHER_CASE = [
     ("阴道镜（HPV阳性时）", "阴道镜（HPV阴性时）"),
 ]
 OPEN = [
+    # Other words that begin alike.
+    ("early infection", "ear infection"),
+    ("ferrous sulfate", "ferric sulfate"),
+    ("numb toes", "number of toes"),
+    ("Asthma (Mild)", "Asthma"),
+    ("hepatitis A.", "hepatitis"),
+    # Names with a negator.
+    ("triple-negative breast cancer", "breast cancer"),
+    ("negative pressure wound therapy", "pressure wound therapy"),
+    ("三阴性乳腺癌", "乳腺癌"),
+    ("无痛胃镜", "胃镜"),
+    ("鲍曼不动杆菌感染", "鲍曼杆菌感染"),
+    # Under a condition that denies.
+    ("ibuprofen if there is no ulcer", "ibuprofen is safe with an ulcer"),
     ("1000", "1,000 mg"),
     ("<70", "<1.8 mmol/L"),
     ("3", "every 8 hours"),

@@ -2,7 +2,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from imapeval.text.phrases import annotate_pair, drop_self_contradictions, is_condition, parse_phrase, split_condition
+from imapeval.text.phrases import (
+    annotate_pair,
+    drop_self_contradictions,
+    is_condition,
+    join_condition,
+    parse_phrase,
+    split_condition,
+)
 from imapeval.types import Pair
 
 
@@ -17,6 +24,8 @@ from imapeval.types import Pair
         ("surgery unless it heals", "surgery", "unless it heals"),
         ("rest until the swelling is down", "rest", "until the swelling is down"),
         ("exercise once the pain is gone", "exercise", "once the pain is gone"),
+        ("see a doctor at once if it bleeds", "see a doctor at once", "if it bleeds"),
+        ("rest provided that it helps", "rest", "provided that it helps"),
         ("萘普生（肾功能正常时）", "萘普生", "肾功能正常时"),
         ("布洛芬（孕妇除外的情况下）", "布洛芬", "孕妇除外的情况下"),
         ("三天不好转时，看医生", "看医生", "三天不好转时"),
@@ -28,6 +37,9 @@ from imapeval.types import Pair
         ("once daily", "once daily", ""),
         ("ibuprofen 400 mg, once daily", "ibuprofen 400 mg, once daily", ""),
         ("ibuprofen once a day", "ibuprofen once a day", ""),
+        ("take it once at bedtime", "take it once at bedtime", ""),
+        ("wait a while before eating", "wait a while before eating", ""),
+        ("care provided by nurses", "care provided by nurses", ""),
         ("阿司匹林（口服）", "阿司匹林（口服）", ""),
         ("同时，多喝水", "同时，多喝水", ""),
         ("每6小时一次", "每6小时一次", ""),
@@ -91,6 +103,8 @@ def test_annotating_is_idempotent(value):
         ("take ibuprofen", "use the ibuprofen"),
         ("tumours", "a tumour"),
         ("no surgery needed", "surgery"),
+        ("does not itch", "do not itch"),
+        ("always itching", "itching"),
         ("ibuprofen 400 mg", "ibuprofen"),
         ("changing the diet", "a change of diet"),
         ("oesophageal cancer", "cancer, esophageal"),
@@ -108,6 +122,8 @@ def test_words_are_those_of_the_subject(a, b):
     [
         ("vitamin A deficiency", "a vitamin deficiency"),
         ("influenza A", "influenza"),
+        ("hepatitis A.", "hepatitis"),
+        ("hepatitis A is possible", "hepatitis is possible"),
         ("维生素A", "维生素"),
         ("A positive", "A positive family history"),
         ("GABA A", "See A Doctor"),
@@ -116,6 +132,14 @@ def test_words_are_those_of_the_subject(a, b):
 def test_the_letter_a_is_not_an_article(named, other):
     assert "lettera" in parse_phrase(named).words - parse_phrase(other).words
     assert parse_phrase(named).subject != parse_phrase(other).subject
+
+
+def test_a_condition_that_denies_is_not_joined():
+    for value in ("ibuprofen if there is no ulcer", "surgery unless it heals", "没有家族史的人也会得乳腺癌"):
+        phrase = parse_phrase(value)
+        assert phrase.condition
+        assert join_condition(phrase) is phrase
+    assert join_condition(parse_phrase("ibuprofen if it hurts")).condition == ""
 
 
 def test_tokens_depend_on_the_order_of_chinese_characters():

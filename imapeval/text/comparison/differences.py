@@ -1,4 +1,4 @@
-"""Whether two phrases differ in a word and its opposite, and otherwise little."""
+"""How two phrases differ: in a word and its opposite, in an amount, or in whom and which case they are about."""
 
 from __future__ import annotations
 
@@ -97,8 +97,13 @@ def denies_side(a: Phrase, b: Phrase) -> bool:
 def denies_another_point(denied: Phrase, affirmed: Phrase) -> bool:
     """Return whether what a phrase denies is not what the other affirms.
 
-    "A raised count is not a cause for concern" does not deny "the count is raised".
+    "A raised count is not a cause for concern" does not deny "the count is raised", nor "metformin does not cause it"
+    "insulin causes it".
     """
+    if denied.roles and affirmed.roles and denied.roles.kind == affirmed.roles.kind == "cause":
+        cause, other = denied.role_words[0], affirmed.role_words[0]
+        if other and cause.isdisjoint(other) and not any(map(has_chinese, cause | other)):
+            return True
     point = find_content_words(read_denied_part(denied.text))
     # Chinese characters are not words: other characters may name what is denied.
     return len(point) > 1 and point.isdisjoint(affirmed.words) and not any(map(has_chinese, point))

@@ -60,7 +60,7 @@ class Order(Enum):
 
     SAME = auto()
     EXCHANGED = auto()
-    OPEN = auto()  # The same or another, but not for the words that seem opposed: "before" and "after".
+    OPEN = auto()  # Undecided; but words that seem opposed ("before", "after") are no contradiction.
 
 
 def compare_order(a: Phrase, b: Phrase) -> Order | None:

@@ -49,6 +49,11 @@ _HARMLESS = RarePattern(
     rf"|避免(?={CHINESE_HAZARD}(?:发生)?的{CHINESE_REMEDY})"
     r"|\b(?:do not|don['’]?t|never) (?:hesitate|forget|worry|be afraid)(?: (?:to|about))?\b|\bwhether or not\b|\bif not\b"
     r"|\bnot (?:necessarily|always|sure|certain|clear|known|yet known)\b|\b(?:gram|rh|rhesus)[ -]negative\b|\bno[.] ?\d"
+    # Names.
+    r"|\b(?:triple|double|false)[ -]negative\b|\b[a-z]{1,4}\d?[ -]negative (?=(?:breast|lung|gastric|cancers?|tumou?rs?|disease)\b)"
+    r"|\bnegative (?=(?:feedback|inotrop\w+|predictive|pressure|symptoms?)\b)|\bskip (?=lesions?\b)"
+    r"|不(?:宁腿|动杆菌|自主|随意运动|应期)|(?<=肺)不张|(?<=骨)不连|(?<=半身)不遂|三阴性?|阴性(?=症状)"
+    r"|无(?:痛(?=分娩|[胃肠]|人流)|名指|花果|水乙醇|乳链球菌|性细胞|晶体(?=眼)|虹膜|张力(?=[疝修]))"
     # What ends before something else happens: "spotting after the period has stopped".
     r"|(?<=\w )\b(?:after|until|once|when|since|as soon as) (?:[\w'’-]+ ){1,5}?stop(?:s|ped)(?=[.,;]|$)|^(?:after|until|once|when|since|as soon as) (?:[\w'’-]+ ){1,5}?stop(?:s|ped)(?=,)"
     # Who or what a statement is about: "gallstones without symptoms need no operation".
@@ -64,7 +69,7 @@ _HARMLESS = RarePattern(
     # Not where the next word is what "not" denies: 不安 is restless, 不安全 unsafe.
     r"|管(?!用(?!什么|啥|[哪何多不没])|理(?!由))|论|如|同(?!意(?![见义])|时[服吃喝使用]|房(?!间))|良(?!好(?![转发]))|适(?!合(?!并)|用(?!药)|[宜于])|孕|育|明(?![显白])|稳|齐|整(?!齐)"
     r"|全(?!麻|面(?![部临色]))|规则|规律|典型|调(?!整(?!体)|[节高低])|饱和|锈钢|振|佳|畅(?!通(?!过))|当|清(?![淡洁洗理])"
-    r"|耐受?|舒(?:服|(?![张适展]))|安(?!全|装|排|静(?!脉)|稳)|止一|一定|一样|确定|清楚|可缺|可缺少|可或缺|可避免|能不|可不|得已|要紧|要担心|用担心|必担心|客气)|必不可少|无(?:论|创|菌|脑儿|痰咳|效者|痛性|症状|力|机|关紧要|须担心|需担心)"
+    r"|耐受?|舒(?:服|(?![张适展]))|安(?!全|装|排|静(?!脉)|稳)|一定|一样|确定|清楚|可缺|可或缺|可避免|能不|可不|得已|要紧|要担心|用担心|必担心|客气)|必不可少|无(?:论|创|菌|脑儿|痰咳|效者|痛性|症状|力|机|关紧要|须担心|需担心)"
     r"|没(?:关系|事|问题)|有没有|有无|会不会|是不是|能不能|要不要|可不可以|未(?:来|婚|成年|必)|非(?:甾体|常|典|那|处方|特异|淋|酒精|霍奇金|小细胞|ST)|除非|(?:革兰氏?|Rh)阴性|失禁|禁(?:忌症|忌证|区)"
     r"|(?:特|区|差|鉴|类|级|分|性|个|辨|识|告|离|派|各|送)别|别(?:名|人|处|的|称|忘)|淹没|沉没|(?<!不[可要能宜应得会])(?<![勿忌免止不])骤停|呼吸暂停|停(?:经|搏|跳|留|车)|(?:(?<=[^\s，,。])停止|停[药用服]|(?<=药)停|戒[烟酒])(?=[^，,。；、不没无]{0,6},?(?:[以之]?(?:前(?![列庭])|后(?![叶遗]))|再(?![次发])|才))|非必[要须](?=[不别勿])"
     # A result that something depends on: 阴性3年后复查.
@@ -95,7 +100,9 @@ _UNLIKELY = RarePattern(
     r"\b(?:(?:very|highly|rather|quite) )?(?:unlikely|improbable|not (?:very |at all )?(?:likely|probable))\b"
     r"|\b(?:risk|chances?|probability|likelihood|odds)(?: of)?\b(?P<what>[^,.;]{0,40}?)\b(?:(?:very|extremely|rather|quite|is|are) )+(?:low|small|slim|remote|minimal|tiny)\b"
     r"|\b(?:low|small|little|minimal|slim|remote|tiny) (?:risk|chances?|probability|likelihood)\b|\b(?:hardly|scarcely|barely|seldom|rarely)\b"
-    r"|可能性?(?:不大|很小|较小|极小|很低|较低|极低|不高|甚微)|(?:不太|不大|不怎么|不)可能(?!排除)|几乎不(?:会|可能)?|(?:概率|几率|机会|风险)(?:很|较|极|非常)?(?:小|低)",
+    r"|可能性?(?:不大|很小|较小|极小|很低|较低|极低|不高|甚微)|(?:不太|不大|不怎么|不)可能(?!排除)|几乎不(?:会|可能)?|(?:概率|几率|机会|风险)(?:很|较|极|非常)?(?:小|低)"
+    # A low-risk group is not unlikely, and to lower a risk is advice.
+    r"|(?<![降减])低(?:概率|几率|风险)(?!的?(?:人|组|患者|者))",
 )
 _HEDGE = RarePattern(
     r"\b(?:may|might|could)(?: be| have| also| well)*\b|\bcan be\b|\b(?:possibl[ey]|probabl[ey]|perhaps|maybe|presumably|likely|potential(?:ly)?)\b"
@@ -106,7 +113,7 @@ _CERTAINTY: tuple[tuple[Certainty, RarePattern], ...] = (
     (
         "possible",
         RarePattern(
-            r"\b(?:can(?:not|['’]?t| not)|could(?:n['’]?t| not)|not possible to) (?:be )?(?:rule[d]? out|excluded?)\b"
+            r"\b(?:can(?:not|['’]?t| not)|(?:could|do|does|did|will|would|may|might)(?:n['’]?t| not)|not possible to) (?:be )?(?:ruled? out|excluded?)\b"
             r"|(?:不|不能|不可|无法|尚不能)(?:完全)?排除",
         ),
     ),
@@ -148,7 +155,7 @@ _AGAINST = RarePattern(
     + HAN
     + "])|不宜",
 )
-# Advice to have less of something: close to advice against it, but not the opposite of either.
+# Advice to have less of something: close to advice against it, but the opposite neither of that nor of advice to have it.
 _RESTRAINT = re.compile(
     rf"\b(?:limit|restrict|reduc|decreas|{LOWER}|minimi[sz]|moderat|less|fewer|cut(?:ting)? (?:down|back)|go easy)\w*\b|少(?=[吃喝食饮用做碰接熬晒])|减少|限制|控制|适量|节制|慎",
     re.IGNORECASE,
@@ -193,7 +200,7 @@ class Stance:
         certainty: How certain it is.
         asks_for_less: Whether it asks for less of something.
         subject: The phrase without the words that express the stance.
-        negated: Whether it has words that deny or advise against something, also where two of them affirm.
+        negated: Whether it has words that deny or advise against something, even where two of them cancel out.
     """
 
     polarity: Polarity
