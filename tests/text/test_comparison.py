@@ -89,6 +89,8 @@ SAME = [
     ("不宜接种流感疫苗", "不宜也不接种流感疫苗"),
     ("men are affected more often than women", "women are affected less often than men"),
     ("heparin is better than warfarin", "warfarin is worse than heparin"),
+    ("apixaban is safer than warfarin", "warfarin is riskier than apixaban"),
+    ("boys are taller than girls", "girls are shorter than boys"),
     ("头孢比青霉素更安全", "青霉素不如头孢安全"),
     ("the incidence in women is higher than in men", "the incidence in men is lower than in women"),
     ("女性发病率高于男性", "男性发病率比女性低"),

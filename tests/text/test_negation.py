@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imapeval.text.negation.stance import ends_with_negator, is_negated, mentions_denial, read_stance
+from imapeval.text.negation.yes_no import answer_header
 
 DENIED = """
 no surgery needed | avoid alcohol | without fever | there is no evidence of cancer | fracture ruled out
@@ -172,3 +173,16 @@ def test_any_text_is_parsed(text):
     stance = read_stance(text)
     assert stance == read_stance(text)
     assert len(stance.subject) <= len(text)
+
+
+@pytest.mark.parametrize(
+    ("header", "yes", "predicate"),
+    [
+        ("MRI needed?", True, "MRI needed"),
+        ("CT", True, "CT"),
+        ("Allowed?", True, "allowed"),
+        ("Will it hurt?", False, "will not hurt"),
+    ],
+)
+def test_headers_are_answered(header, yes, predicate):
+    assert answer_header(header, yes=yes, lang="en") == predicate

@@ -79,7 +79,7 @@ _LAST_VERB = re.compile(
 )
 _DENIES_LIST_LAST = re.compile(rf"{_DENIES_LIST}(?: any)?$", re.IGNORECASE)
 _REPORTED_DENIAL = re.compile(r"\bden(?:y|ies|ied)$|否认有?$", re.IGNORECASE)
-_DENYING_LIST = re.compile("[无未]$|没有$|否认有?$")
+_DENIES_BEING = re.compile("[无未]$|没有$|否认有?$")
 
 
 def denies_being(governor: str) -> bool:
@@ -88,7 +88,7 @@ def denies_being(governor: str) -> bool:
     >>> denies_being("目前没有"), denies_being("不要")
     (True, False)
     """
-    return _DENYING_LIST.search(governor) is not None
+    return _DENIES_BEING.search(governor) is not None
 
 
 def denies_list(governor: str) -> bool:

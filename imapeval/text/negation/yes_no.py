@@ -18,7 +18,7 @@ _LEADING_YES_NO = re.compile(
     r"^(?:yes|no)\b[,.;:!\s]*|^(?:是的?|能|可以|不能|不可以|不是|会|不会|不)(?:[,，。;；]|$)", re.IGNORECASE
 )
 _ASKS = re.compile(
-    r"^(?:can|could|may|should|is|are|do|does|will|need|whether|safe|possible)\b"
+    r"^(?:am|can|could|did|do|does|had|has|have|is|are|may|must|need|should|was|were|will|would|whether|safe|possible)\b"
     r"|能否|是否|可否|能不能|是不是|可不可以|要不要|需不需要|会不会|有没有|可以.{0,200}吗|能.{0,200}吗"
 )
 _ANSWER_WORDS = re.compile(
@@ -46,7 +46,6 @@ _QUESTION = re.compile(
 )
 _CHOICE = re.compile(r"\bor\b|还是", re.IGNORECASE)
 _CHINESE_NEGATION = re.compile("[不没未](?![同良适孕育])")
-_NEGATED_CLAUSE = re.compile("不|没|别")
 # A yes or no at the start of an answer, as a clause of its own. "Certainly! Here is ..." is an opening, and no yes.
 _VERDICT = re.compile(
     r"\s*(?:(?P<yes>(?:absolutely|certainly|definitely|of course|sure)(?=[.!]?\s*$)|yes|yeah|yep|(?:是|对|可以|会)的?|能|需要|要|有)"
@@ -75,7 +74,7 @@ _REPLY: Mapping[Lang, re.Pattern[str]] = {
 }
 _INVERSION = re.compile(
     r"^(?:do you (?:think|believe)(?: that)?"
-    r"|(?:can|could|may|should|must|is|are|was|were|do|does|did|will|would|has|have|had)\b"
+    r"|(?:can|could|may|should|must|am|is|are|was|were|do|does|did|will|would|has|have|had)\b"
     r"(?: (?:i|we|he|she|it|they|this|that|there|these|those)\b)?|请问)\s*",
     re.IGNORECASE,
 )
@@ -102,7 +101,7 @@ _ASKS_AT_END = re.compile(
 # A Chinese verdict other than 是, 对, 不 and 否 repeats the verb of its question, or another one of the same row.
 _VERDICT_VERBS = (("能", "可"), ("要", "需", "用"), ("会",), ("有",))
 _CHINESE_QUESTION = re.compile("是否|是不是|能否|能不能|可否|可不可以|有无|有没有|要不要|需不需要|会不会")
-_MODAL = re.compile(r"^(?P<modal>can|may|should|must) (?:i|you|we|they|it)\b\s*", re.IGNORECASE)
+_MODAL = re.compile(r"^(?P<modal>can|could|may|might|must|should|will|would) (?:i|you|we|they|it)\b\s*", re.IGNORECASE)
 
 
 def strip_answer(text: str) -> str:
@@ -212,7 +211,7 @@ def is_ambiguous(question: str, *, before: str) -> bool:
     >>> is_ambiguous("能不能洗澡", before="发烧了")
     False
     """
-    negated = _CHINESE_NEGATION.search(strip_question(question)) or _NEGATED_CLAUSE.match(before)
+    negated = _CHINESE_NEGATION.search(strip_question(question)) or before.startswith(("不", "没", "别"))
     return bool(_CHOICE.search(question) or negated)
 
 
@@ -264,7 +263,8 @@ def answer_header(header: str, *, yes: bool, lang: Lang) -> str:
         found = _CHINESE_QUESTION.search(header)
         place = found.start() if found else 0
         return words if yes else f"{words[:place]}{'没' if words.startswith('有', place) else '不'}{words[place:]}"
-    words = words[:1].lower() + words[1:]
+    if not words[1:2].isupper():
+        words = words[:1].lower() + words[1:]
     if yes:
         return words
     return words.replace(" ", " not ", 1) if _MODAL.match(header) else f"not {words}".strip()
