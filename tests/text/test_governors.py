@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imapeval.text.negation.governors import find_denied_verb, find_denying_predicate, find_governor
+from imapeval.text.negation.governors import (
+    find_denied_claim,
+    find_denied_verb,
+    find_denying_predicate,
+    find_governor,
+)
 
 
 @pytest.mark.parametrize(
@@ -18,6 +23,10 @@ from imapeval.text.negation.governors import find_denied_verb, find_denying_pred
         ("has no fever", "has no"),
         ("there is no fracture", "there is no"),
         ("refrain from smoking", "refrain from smoking"),
+        ("do not need to take aspirin", "do not need to take"),
+        ("don't have to rest", "don't have to"),
+        ("do not ignore pain", "do not ignore"),
+        ("do not delay", "do not"),
         ("keep away from dust", "keep away from"),
         ("without fever", "without"),
         ("limit salt", "limit"),
@@ -37,6 +46,8 @@ from imapeval.text.negation.governors import find_denied_verb, find_denying_pred
         ("建议避免咖啡", "建议避免"),
         ("注意避免劳累", "注意避免"),
         ("停用布洛芬", "停用"),
+        ("不能排除肿瘤", "不能排除"),
+        ("要不要禁食", "要不要"),
         ("少吃盐", "少吃"),
         ("无论如何", ""),
         ("无创通气", ""),
@@ -58,6 +69,9 @@ def test_governors_of_lists(clause, governor):
         ("surgery isn't necessary", "isn't necessary"),
         ("bleeding is unlikely", "is unlikely"),
         ("tea must not be drunk", "must not be drunk"),
+        ("fever wasn't seen", "wasn't seen"),
+        ("cancer has been ruled out", "has been ruled out"),
+        ("感染均已排除", "均已排除"),
         ("奶茶等甜饮也别喝", "也别喝"),
         ("贝类要尽量少碰", "要尽量少碰"),
         ("aspirin is helpful", ""),
@@ -93,6 +107,8 @@ def test_denying_predicates(clause, predicate):
         ("胸片未见结节", "胸片未见"),
         ("孕妇应避免饮酒", "孕妇应避免"),
         ("gout is contagious", ""),
+        ("I can't rule out gout", "I can't rule out"),
+        ("children do not need to take aspirin", "children do not need to take"),
         ("孕妇不能吃海鲜", "孕妇不能吃"),
         ("不会引起癌症", "不会引起"),
         ("痛风会复发", ""),
@@ -104,6 +120,6 @@ def test_denied_verbs(clause, verb):
 
 @given(st.text(max_size=80))
 def test_any_text_is_parsed(text):
-    for find in (find_governor, find_denied_verb):
+    for find in (find_governor, find_denied_verb, find_denied_claim):
         assert text.startswith(find(text))
     assert text.endswith(find_denying_predicate(text)) or text.endswith("\n")

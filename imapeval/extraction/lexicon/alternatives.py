@@ -99,7 +99,7 @@ class Part:
 
 def split_alternatives(sentence: Piece, lang: Lang) -> Iterator[Part]:
     """Yield the items of a sentence that is no question, and apart from each what it names only to reject it."""
-    exception = _Exception.find(sentence) if lang == "zh" else None
+    exception = _Exclusion.find(sentence) if lang == "zh" else None
     if exception is None and not any(pattern.search(sentence.text) for pattern in _REJECTING[lang]):
         yield from map(Part, split_items(sentence))
         return
@@ -184,7 +184,7 @@ def _split_chinese(item: Piece, sentence: Piece) -> list[Part | None]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Exception:
+class _Exclusion:
     """An exception at the start of a Chinese sentence: its position, and the words behind it that except it.
 
     `behind` is None where the sentence does not say whether it is excepted: 除了荔枝，苹果可以吃.
@@ -195,7 +195,7 @@ class _Exception:
     behind: str | None
 
     @classmethod
-    def find(cls, sentence: Piece) -> _Exception | None:
+    def find(cls, sentence: Piece) -> _Exclusion | None:
         found = _EXCEPT.match(sentence.text)
         if found is None:
             return None

@@ -34,6 +34,8 @@ _RECIPROCAL = re.compile(
     r"之间|[不相]同|相似|类似|区别|差[异别]|异同|鉴别|相关|关[联系]|有关|重叠|交叉|联合|合用|一起"
     r"|\b(?:both|different|similar|together|are two)\b"
 )
+# A name that only its noun makes one: the B of "hepatitis A and B", the 7 of "on days 0 and 7".
+_INITIAL = re.compile(r"\s*[A-Za-z\d]")
 # The opening of a frame and, at the end of its list, what closes it: 由A、B引起, 在A、B期间.
 _OPENING = re.compile(
     r"(?P<cause>由|受|被|因(?![此而为素子])|通过|将|把|根据|对(?![症照比策]))|(?P<circumstance>在(?!于)|当(?![地归]))|(?P<origin>从(?![未而来小]))"
@@ -123,8 +125,8 @@ def join_coordinated(text: str, boundaries: Sequence[tuple[int, int]]) -> Iterat
         opens = not first or _opens_clause(text[:start][-_MAX_FRAME_CHARACTERS:])
         joined = _find_joined(parts, opens=opens)
         # Alternatives that are denied by a verb not known to govern lists: 不接触体液或痰.
-        alternatives = [text[slice(*end)].strip().lower() in ("or", "或", "或者") for end in ends[first:last]]
-        if alternatives[0] and _denies_object(parts[0]) and not _CLAUSE_START.match(parts[1]):
+        alternative = text[slice(*ends[first])].strip().lower() in ("or", "或", "或者")
+        if alternative and _denies_object(parts[0]) and not _CLAUSE_START.match(parts[1]):
             joined.add(1)
         yield from (end for place, end in enumerate(ends[first:last], 1) if place not in joined)
         first = last
@@ -140,6 +142,7 @@ def _find_joined(parts: Sequence[str], *, opens: bool) -> set[int]:
     if not all(any(map(str.isalnum, part)) for part in parts):
         return set()
     joined = {place for place in range(1, len(parts)) if _completes(parts[place - 1], parts[place])}
+    joined |= _find_initials(parts)
     whole = 0
     if opening := _find_open_frame(parts[0]):
         closing = _CLOSING[opening]
@@ -149,6 +152,17 @@ def _find_joined(parts: Sequence[str], *, opens: bool) -> set[int]:
     if not whole and opens:
         whole = _find_completing_part(parts)
     return joined.union(range(1, whole + 1))
+
+
+def _find_initials(parts: Sequence[str]) -> set[int]:
+    """Return which parts are no more than a letter or digit that needs the noun before it: "hepatitis A and B".
+
+    There is none in 不要A、B, which denies either.
+    """
+    denying = find_governor(parts[0]) or find_denied_verb(parts[0])
+    if denying and _INITIAL.fullmatch(parts[0], len(denying)):
+        return set()
+    return {place for place, part in enumerate(parts) if place and _INITIAL.fullmatch(part)}
 
 
 def _find_open_frame(part: str) -> str:
@@ -189,7 +203,7 @@ def is_bare_name(text: str) -> bool:
 
 
 def _find_completing_part(parts: Sequence[str]) -> int:
-    """Return the place of the part that completes those before it: 1 in "a viral or bacterial rash is"; 0 for none.
+    """Return the index of the part that completes those before it: 1 in "a viral or bacterial rash is"; 0 for none.
 
     Other subjects share a predicate, with which `scope` completes them.
     """

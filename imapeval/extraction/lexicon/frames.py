@@ -185,14 +185,17 @@ def introduces_list(item: Piece, text: str) -> bool:
 
 
 def is_frame(piece: Piece, text: str) -> bool:
-    """Return whether an item says only what a statement is based on, or serves, without saying anything itself."""
+    """Return whether an item says only what a statement is based on, or serves, or is a label such as "Fact:"."""
     if _PURPOSE.match(piece.text) or (_COLON.match(text, piece.end) and _TRUE.fullmatch(piece.text)):
         return True
     return _COMMA.match(text, piece.end) is not None and _BASIS.fullmatch(piece.text) is not None
 
 
 def names_case(text: str, lang: Lang) -> bool:
-    """Return whether a text names only a group of people, a severity or a time: "adults over 60", 轻症."""
+    """Return whether a text names only the case that what follows applies to: "adults over 60", 轻症, "left ear".
+
+    A case is a group of people, a severity, stage, side, limit, rank or time.
+    """
     return _CASE[lang].fullmatch(text) is not None and not find_governor(text)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.extraction.lexicon.clauses import split_items
 from imapeval.extraction.lexicon.frames import names_case
-from imapeval.extraction.lexicon.lists import MAX_PLAIN_CHARACTERS, Line, List, locate_sentences
+from imapeval.extraction.lexicon.lists import COLON, MAX_PLAIN_CHARACTERS, HeadedList, Line, locate_sentences
 from imapeval.text.negation.governors import UNTRUE, find_governor, find_label_governor, find_negator
 from imapeval.text.negation.stance import (
     CHINESE_ADVICE_AGAINST,
@@ -139,7 +139,6 @@ _MAX_HEADING_CHARACTERS = 80
 _DANGLING = re.compile(
     r"\b(?:of|for|to|from|with|have|has|had|any|take|use|eat|drink)$|[无未见现有为于]$", re.IGNORECASE
 )
-_COLON = re.compile(r"[)）]?[:：]")
 _LINE_END = re.compile(r"[ \t]*+(?P<colon>[:：?？])?+[ \t]*+\n(?:\s*\n)?+(?P<next>[ \t]*\S{1,5})")
 _COLONS = (":", "：")
 _PLAIN_ITEM = re.compile(rf"[ \t]*\n[ \t]*\S[^\n.!?。！？:：;；]{{0,{MAX_PLAIN_CHARACTERS}}}(?=\n|\Z)")
@@ -174,7 +173,8 @@ class GovernedSentence:
         governor: Words that deny, or advise against, the item at its beginning; "" for none.
         heading: The heading in it.
         bare: Whether the governor is a mere "do not", which applies to all items.
-        case: The group of people, severity or time that a heading above it names; "" for none.
+        case: What a heading above it restricts it to, such as a group of people or a severity (`frames.names_case`); ""
+            for none.
     """
 
     sentence: Piece
@@ -258,7 +258,7 @@ def is_category(text: str) -> bool:
 
 def govern_sentences(text: str, lang: Lang) -> Iterator[GovernedSentence]:
     """Yield the sentences of a text without markup, but not its headings, each with the words that apply to it."""
-    current = List("")
+    current = HeadedList("")
     for place in locate_sentences(text):
         (governor, case), bare = current.govern(place), current.bare
         if place.crossed:
@@ -273,7 +273,7 @@ def govern_sentences(text: str, lang: Lang) -> Iterator[GovernedSentence]:
 
 def _find_heading(
     place: Place, text: str, lang: Lang, *, governed: bool
-) -> tuple[List | None, Piece | None, Heading | None]:
+) -> tuple[HeadedList | None, Piece | None, Heading | None]:
     """Look for a heading in a sentence, given whether another heading applies to it.
 
     Returns:
@@ -285,7 +285,7 @@ def _find_heading(
     items = list(split_items(sentence))  # none in 例如, which only separates items
     if items and below is not None and (colon or below.is_below(line)):
         if governor := find_list_governor(sentence.text, lang):
-            return List(governor, line), None, None
+            return HeadedList(governor, line), None, None
         *before, last = items
         governor = find_list_governor(last.text, lang)
         if not governor and below.inline and (not colon or _DANGLING.search(last.text)) and is_negated(last.text):
@@ -295,14 +295,14 @@ def _find_heading(
         if governed and colon and (named or is_category(sentence.text)):
             return None, None, None  # "Avoid:", and below it "Drinks: 1) coffee 2) tea"
         if named:
-            return List("", line, case=sentence.text), None, None
+            return HeadedList("", line, case=sentence.text), None, None
         # "What to do and what to avoid" introduces both.
         if governor and all(is_condition(one.text) or _SETTING.search(one.text) for one in before[-1:]):
             end = before[-1].end if before else sentence.start
             rest = replace(sentence, text=text[sentence.start : end], end=end)
-            return List(governor, line), rest if before else None, None
+            return HeadedList(governor, line), rest if before else None, None
     heading = find_heading_before_colon(sentence, text, lang)
-    return List(heading.governor, bare=heading.bare) if heading else None, sentence, heading
+    return HeadedList(heading.governor, bare=heading.bare) if heading else None, sentence, heading
 
 
 def _find_item_below(sentence: Piece, line: Line, text: str) -> tuple[Line | None, bool]:
@@ -319,21 +319,21 @@ def _find_item_below(sentence: Piece, line: Line, text: str) -> tuple[Line | Non
 
 def find_heading_before_colon(sentence: Piece, text: str, lang: Lang) -> Heading | None:
     """Return the heading in a sentence whose list is in the same sentence; None if there is none."""
-    if not _COLON.search(sentence.text):
+    if not COLON.search(sentence.text):
         return None
     items = list(split_items(sentence))
-    for place, item in enumerate(items[:-1]):
-        if not _COLON.match(text, item.end):
+    for index, item in enumerate(items[:-1]):
+        if not COLON.match(text, item.end):
             continue
         if governor := find_list_governor(item.text, lang):
-            if _is_answer(item, governor, sentence, text, lang, alone=len(items) == place + 2):
+            if _is_answer(item, governor, sentence, text, lang, alone=len(items) == index + 2):
                 return None
             if find_governor(item.text) == item.text:
                 return Heading(item, governor)
-            set_off = place == 0 or is_condition(items[place - 1].text) or _SETTING.search(items[place - 1].text)
+            set_off = index == 0 or is_condition(items[index - 1].text) or _SETTING.search(items[index - 1].text)
             if set_off and (governor == UNTRUE[lang] or not _EXPLANATION.match(text, item.end)):
                 return Heading(item, governor)
-        elif 0 < place < _MAX_HEADING_ITEMS:
+        elif 0 < index < _MAX_HEADING_ITEMS:
             # "Foods to avoid while breastfeeding" has a conjunction.
             whole = replace(sentence, text=text[sentence.start : item.end], end=item.end)
             if governor := find_list_governor(whole.text, lang):

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 # Separators of list items.
 _LISTING: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(r",|/|\b(?:and|or|nor)\b", re.IGNORECASE),
-    "zh": re.compile(r"[、和或及与]|以及|,|，"),
+    "zh": re.compile("[、和或及与,，]"),
 }
-_OR = re.compile(r"\bn?or\b|[或]", re.IGNORECASE)
+_OR = re.compile(r"\bn?or\b|或", re.IGNORECASE)
 _COMMA = re.compile("[,，]")
 _COLONS = (":", "：")
 _NONE: Mapping[Lang, str] = {"en": "no", "zh": "无"}
@@ -139,10 +139,10 @@ class Item:
         conjoined: Whether it is more than a comma: an "and" or "or", or the Chinese enumeration comma.
         enumerated: Whether it is the Chinese enumeration comma.
         introduced: Whether a colon separates the item from its negation: "Do not: take aspirin, drink alcohol".
-        example: Whether it is an example of the item before it: "foods such as coffee", "NSAIDs (ibuprofen, naproxen)".
-        aside: Whether it is a remark in brackets, after which the list goes on: "aspirin (a tablet) and alcohol".
-        rejected: Whether it is named only to reject it: the heat of "ice instead of heat".
-        excepted: Whether it is named only to except it: the grapes of "all fruit except grapes".
+        example: Whether the item is an example of the one before: "foods such as coffee", "NSAIDs (aspirin, naproxen)".
+        aside: Whether the item is a remark in brackets, after which the list goes on: "aspirin (a tablet) and alcohol".
+        rejected: Whether the item is named only to reject it: the heat of "ice instead of heat".
+        excepted: Whether the item is named only to except it: the grapes of "all fruit except grapes".
     """
 
     piece: Piece
@@ -192,7 +192,6 @@ def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, court
     if not courtesies and quotes_question(governed.sentence, text):
         return
     links = _drop_labels(governed, text, lang, courtesies=courtesies)
-    introduced = False
     for link, item in _complete_labels(_find_examples(links, governed, text, lang), text, lang):
         # Neither the reason for a denial nor what happens otherwise is denied.
         is_reason = _REASON.search(link.between) or _OTHERWISE.match(item.piece.text)
@@ -202,9 +201,8 @@ def split_into_items(governed: GovernedSentence, text: str, lang: Lang, *, court
             excepted = link.part.excepted
             yield Item(rejected, listed=False, after_contrast=contrast, rejected=True, excepted=excepted)
         elif link.governs(item.piece.text):
-            introduced = link.bare
             completed = prepend_governor(item.piece, link.governor, lang)
-            yield Item(completed, listed=False, after_contrast=contrast, introduced=introduced)
+            yield Item(completed, listed=False, after_contrast=contrast, introduced=link.bare)
         else:
             yield replace(item, after_contrast=contrast)
 

@@ -24,7 +24,8 @@ _MAX_NUMBER_CHARACTERS = 10
 """Characters before an item within a line that are searched for its number."""
 _PRONOUN = re.compile(r"(?:it|this|that|they|these|there|you|we|I)\b|[这它]", re.IGNORECASE)
 _SEMICOLON = re.compile(r"\s*[;；]\s*")
-_COLON = re.compile(r"[)）]?[:：]")
+COLON = re.compile(r"[)）]?[:：]")
+"""A colon, with a closing bracket before it."""
 _CROSS = re.compile("[❌✗✘✖🚫⛔]")
 MAX_PLAIN_CHARACTERS = 60
 """Longest item without a marker, in characters; a longer line is a sentence."""
@@ -93,7 +94,7 @@ class Place:
 
 
 @dataclass(slots=True)
-class List:
+class HeadedList:
     """The list that a heading introduces.
 
     Attributes:
@@ -102,7 +103,8 @@ class List:
         first: The line of the first item.
         goes_on: Whether the last sentence belongs to the list.
         bare: Whether the heading is a mere "do not".
-        case: The group of people, severity or time that the heading names; "" once the list has ended.
+        case: What the heading restricts the list to, such as a group of people or a severity (`frames.names_case`); ""
+            once the list has ended.
     """
 
     governor: str
@@ -125,7 +127,7 @@ class List:
         if item is None:
             follows = (self.goes_on or not self.heading) and _SEMICOLON.fullmatch(place.between)
             # "Avoid: alcohol; eat: rice"
-            own = _COLON.search(place.sentence.text) or _PRONOUN.match(place.sentence.text)
+            own = COLON.search(place.sentence.text) or _PRONOUN.match(place.sentence.text)
             return bool(follows) and not own
         if not self.heading or (item.starts_over and self.first and self.first.inline):
             return False

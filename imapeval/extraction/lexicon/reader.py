@@ -38,21 +38,26 @@ _MIN_IMPORTANCE = 0.001
 
 _DIGIT = r"\d一二三四五六七八九十两"
 _UNIT = "个?(?:天|周|星期|月|年)"
+_TO = "[~～–至到-]"
 _NO_DURATION = (
-    # 2019年, 2020年3月, 去年3月, 3月5日, 3月份, 十二月
-    r"\d{4}年|(?:(?<=\d{4}年)|(?<=[今去前明]年))\d{1,2}月|\d{1,2}月(?:\d{1,2}[日号]|份|[上中下]旬|初|底|末|开始|起)"
-    r"|(?:十[一二]?|[一二三四五六七八九])月(?![来余了前])"
+    # 2019年, 2018-2020年, 2020.3月, 2020年3月, 去年3-5月, 3月5日, 3-5月份, 十二月
+    rf"(?:\d{{4}}{_TO})?\d{{4}}年|\d{{4}}\.\d{{1,2}}月|(?:(?<=\d{{4}}年)|(?<=[今去前明]年))(?:\d{{1,2}}{_TO})?\d{{1,2}}月"
+    rf"|(?:\d{{1,2}}{_TO})?\d{{1,2}}月(?:\d{{1,2}}[日号]|份|[上中下]旬|初|底|末|开始|起)"
+    rf"|(?:[一二三四五六七八九十]{{1,2}}{_TO})?(?:十[一二]?|[一二三四五六七八九])月(?![来余了前])"
     # 一天三次, 一天一包, but not 发烧一天39度 and 一年三个月
     rf"|[一1]{_UNIT}(?=[{_DIGIT}几])(?!\d+(?:\.\d+)?[度℃°]|[{_DIGIT}]+{_UNIT})"
 )
 """Dates and frequencies, whose beginning looks like a duration."""
 
 _PERSONAL = re.compile(
-    r"(?P<age>\b\d{1,3}[- ]?(?:years?|yrs?|months?|weeks?|days?)[- ]old\b|\baged? \d{1,3}\b"
-    r"|\d{1,3}\s*[个多]?(?:岁|月大|周岁))"
+    r"(?P<age>(?<![\w.])\d{1,3}(?:\.\d)?(?:[–-]\d{1,3})?[- ]?(?:years?|yrs?|months?|weeks?|days?)[- ]old\b"
+    r"|\baged? \d{1,3}\b"
+    rf"|(?<![\d.])\d{{1,3}}(?:\.\d)?(?:{_TO}\d{{1,3}}(?:\.\d)?)?\s*[个多]?(?:岁|月大|周岁))"
     r"|(?P<sex>\b(?:male|female|man|woman|boy|girl|pregnant)\b|男性|女性|男(?=[，,婴孩])|女(?=[，,婴孩])|孕妇|怀孕)"
-    r"|(?P<duration>\b(?:for|since|past|last) (?:the )?(?:past |last )?(?:\w+ ){1,2}(?:days?|weeks?|months?|years?)\b"
-    rf"|(?<![{_DIGIT}半])(?!{_NO_DURATION})[{_DIGIT}半]++{_UNIT}(?:来|了|前|余)?)",
+    r"|(?P<duration>\b(?:for|since|past|last) (?:the )?(?:past |last )?(?:\w+(?:[.–-]\w+){0,3} ){1,2}"
+    r"(?:days?|weeks?|months?|years?)\b"
+    rf"|(?<![{_DIGIT}半])(?<![{_DIGIT}][.~～–-])(?!{_NO_DURATION})"
+    rf"[{_DIGIT}半]++(?:(?:\.|{_TO})[{_DIGIT}半]++){{0,3}}{_UNIT}(?:来|了|前|余)?)",
     re.IGNORECASE,
 )
 _PERSONAL_TERMS = {"age": ("age", "年龄"), "sex": ("sex", "性别"), "duration": ("duration", "病程")}
@@ -92,7 +97,7 @@ class LexiconReader:
     @property
     def signature(self) -> str:
         weights = {} if self.facts is None else {"importance": self.facts.identity}
-        return signature("lexicon", graph=self.graph.hash[:12], **weights, v="18")
+        return signature("lexicon", graph=self.graph.hash[:12], **weights, v="19")
 
     @property
     def concurrency(self) -> int:

@@ -14,6 +14,7 @@ from imapeval.extraction.lexicon.openings import begins_anew, names_food_or_drug
 from imapeval.text.negation.governors import (
     denies_being,
     denies_list,
+    find_denied_claim,
     find_denied_verb,
     find_denying_predicate,
     find_governor,
@@ -159,8 +160,8 @@ class _Scope:
         rejecting: Whether they are a mere "not", which applies up to a comma: "surgery, not drugs, for most".
         shares_predicate: Whether they lack a verb, which the last item may have: "no biopsy or surgery is needed".
         parallel: Whether they are in a list of things to do, so that the next one after a comma is not to be avoided.
-        single: Whether they apply to their own item and what is joined to it by a word, as in a list that began without
-            them: 发热、哭时无泪、眼窝凹陷.
+        single: Whether they apply only to their own item and to what a word such as "and" joins to it, as in a list that
+            began without them: 发热、哭时无泪、眼窝凹陷.
         affirming: Whether another negation undoes them, so that they do not apply to examples: 不必禁食蔬菜(如菠菜).
         excepting: Whether their item is an exception, which goes on to the "and" or "or" that ends its list.
     """
@@ -184,6 +185,8 @@ class _Scope:
         text = item.piece.text
         # 戒烟 is a word, and 戒烟、肺康复 a list of two things to do.
         single = (item.enumerated and not denied) or (lang == "zh" and "戒" in text[-2:-1])
+        if claim := find_denied_claim(text):
+            return cls(claim, loose=True)
         if not governor:
             # "Gout is not contagious or hereditary": subject and verb apply to both.
             listing = find_listing_verb(text, lang)

@@ -16,7 +16,7 @@ from imapeval.extraction.lexicon.coordination import names_nothing
 from imapeval.extraction.lexicon.cues import is_courtesy
 from imapeval.extraction.lexicon.frames import drop_disclaimers, is_frame, is_setting, names_case, strip_speaker
 from imapeval.extraction.lexicon.headings import GovernedSentence, find_heading_before_colon, govern_sentences
-from imapeval.extraction.lexicon.items import split_into_items
+from imapeval.extraction.lexicon.items import prepend_governor, split_into_items
 from imapeval.extraction.lexicon.main_clauses import split_main_clause
 from imapeval.extraction.lexicon.reports import resolve_reports
 from imapeval.extraction.lexicon.scope import apply_governors, is_clause
@@ -62,7 +62,7 @@ _LEAD: Mapping[Lang, re.Pattern[str]] = {
     # The lookaheads exclude other words: 先天 is "congenital", 并发症 a complication, 进行性 "progressive".
     "zh": re.compile(
         r"^(?:首先|其次|然后|最后|但是?|不过|同时|另外|此外|由于|虽然|从而|并且|而且|而(?!是非)|且|则|因此|所以|那么|(?:一般|通常|总体|总的)(?:而言|来[说讲看]|情况下)|一般(?![状情的])|通常(?!的)|建议|应该|应当|应(?![激用急])|可以"
-        r"|可能(?!的)|也许|或许|需要|必须|需(?!氧)|要么|要(?!素|不要)|可(?![乐卡疑逆待吸]|能的)|请|(?:您|你|患者|病人|该(?:患者)?)的?|这种情况下?|还(?!原)|也|并(?!发)|再(?![生次发])"
+        r"|可能(?!的)|也许|或许|需要|必须|需(?!氧)|要么|要(?!素|不要)|可(?![乐卡疑逆待吸]|能的)|请|(?:您|你|患者|病人|该(?:患者)?)的?|这种情况下?|还(?!原)|也|并(?![发非])|再(?![生次发])"
         r"|先(?![天兆])|及时|尽快|积极|适当|考虑|给予|进行(?!性)|采取|采用|使用|接受|服用|选用|选择(?!性)|通过|包括|例如|比如"
         r"|如(?![果何此])|是(?!否|不)|有(?![助利效关时些氧])|为(?!了)|以(?=提供|减[少轻]|[降减]低|缓解|改善|提高|防止|预防|促进|恢复|[维保]持|控制|帮助|增[加强]|达到|止)|做|即(?![使将]))+"
     ),
@@ -230,7 +230,10 @@ def _read_sentence(governed: GovernedSentence, text: str, lang: Lang) -> Iterato
         # "See a doctor, if it lasts": the condition comes last.
         statements[-1] = _append_condition(statements[-1], condition)
     if len(statements) > 1 and (order := _find_order(governed.sentence.text, lang)):
-        statements = [replace(statements[-1], text=order)]
+        ordered = replace(statements[-1], text=order)
+        if governed.governor:
+            ordered = prepend_governor(ordered, governed.governor, lang)
+        statements = [_append_condition(ordered, governed.case) if governed.case else ordered]
     yield from statements
 
 

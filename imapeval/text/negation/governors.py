@@ -24,23 +24,24 @@ _CHINESE_PROHIBITION = (
 _UNSUITABLE = "(?:contraindicated|forbidden|prohibited|unnecessary|unsafe|banned|off limits|to be avoided|discouraged)"
 _GOVERNOR = re.compile(
     r"^(?!(?:not|no) (?:only|just|merely|simply|doubt|later|more|less)\b)(?:(?:(?:the )?patients?|you|he|she|they|we|one)\s+)?(?:(?:should|must|may|can|could|would|will|please|also|definitely|strictly|better)\s+)*"
-    r"(?:(?:(?:do not|don['’]?t|never)(?! (?:hesitate|forget|fail|worry|be afraid|panic)\b)|not|cannot|can['’]?t|must not|should not|shouldn['’]?t)(?: (?:take|use|eat|drink|give|do|have|apply|start|try|smoke"
-    r"|touch|induce|perform|get|need|require|stop|skip|miss))?(?: any)?"
+    r"(?:(?:(?:do not|don['’]?t|never)(?! (?:hesitate|forget|fail|worry|be afraid|panic)\b)|not|cannot|can['’]?t|must not|should not|shouldn['’]?t)(?: (?:(?:have|need) to(?: (?:avoid|take|use|eat|drink|give|do|apply|limit|start|stop))?|take|use|eat|drink|give|do|have|apply|start|try|smoke"
+    r"|touch|induce|perform|get|need|require|stop|skip|miss|(?:delay|exceed|exclude|ignore|rule out)(?= )))?(?: any)?"
     r"|avoid(?:ing)?(?: (?:taking|using|eating|drinking|doing))?|refrain from(?: \w+ing)?|abstain from|stop(?:ping)?(?: (?:taking|using|eating|drinking))?"
     r"|quit(?:ting)?|discontinue|limit(?:ing)?|(?:keep|stay) away from|den(?:y|ies|ied)|there(?: (?:is|are|was|were)|['’]s) no(?! need to\b)|(?:try|tries|tried|be careful|be sure|make sure|remember|take care|(?:it['’]s|it is) (?:best|better|important)) not to(?: (?:take|use|eat|drink|give|do|have|apply|start|smoke|touch|get|skip|miss))?|(?:take|use|eat|drink|has|have|had|is|are|reports?|reported|shows?|showed|reveals?|revealed) (?:no|neither)|negative for|contraindicated (?:in|for|with|during)|no need for|(?:there(?: is|['’]s) )?no need to(?: \w+)?|nothing(?: else| more)? to|no|neither|nor|without)(?=\s|$)"
     "|^(?:[^,，。；;、]{0,14}?(?:时间?内|期间|[天日周月年时]内|前|后|间))?[也还切既]?(?:建议|一定|千万|绝对|尽量|严格|注意|务必|必须|最好|请|应[当该]?|需要?|要)?"
     rf"(?:{_CHINESE_PROHIBITION}|不要|不能|不可以?|不宜|不得|不应|不必|不用|不需要?|不(?=[吃喝饮抽吸做用服与])|无需|无须|否认|没有?必要|没有|无(?![论法创菌痛症力]|痰咳|脑儿|效者))"
-    r"(?:(?:同时|自行|随意|擅自)(?=[食饮服使吃喝用]))?(?:食用|饮用|服用|进食|使用|接触|进行|再|做|吃|喝|食|饮|用(?!力)|有)?",
+    r"(?:(?:同时|自行|随意|擅自)(?=[食饮服使吃喝用]))?(?:食用|饮用|服用|进食|使用|接触|进行|(?:排除|避免|禁食|忽[视略]|延误)(?=.)|再|做|吃|喝|食|饮|用(?!力)|有)?",
     re.IGNORECASE,
 )
 _PREDICATE = re.compile(
     r"(?:(?:is|are|was|were|should|must|may|can|need|needs)\s+(?:both |all |also |usually |currently )*(?:not|never)\b[^,;]*|(?:should|must|need to|needs to|are to|is to|has to|have to|can) (?:both |all |also )*be "
     r"(?:avoided|stopped|discontinued|withheld|omitted|skipped|limited)\b[^,;]*"
-    rf"|(?:is|are|was|were) (?:both |all |also |strictly )*(?:{_UNSUITABLE}|absent|excluded|negative(?! for\b)|ruled out|n['’]t"
+    rf"|(?:is|are|was|were) (?:both |all |also |strictly )*(?:{_UNSUITABLE}|absent|excluded|negative(?! for\b)|ruled out"
     r"|(?:(?:very|highly|rather|quite|most) )?unlikely)\b[^,;]*"
-    r"|\b(?:isn|aren|shouldn|mustn|don|doesn|can|won|needn)['’]?t\b[^,;]*)$"
+    r"|\b(?:has|have|had) (?:not been\b|been (?:excluded|ruled out)\b)[^,;]*"
+    r"|\b(?:isn|aren|wasn|weren|hasn|haven|shouldn|mustn|don|doesn|can|won|needn)['’]?t\b[^,;]*)$"
     r"|(?!(?<=能)不能|(?<=要)不要|(?<=可)不可|(?<=需)不需|(?<=应)不应)(?:都|均|也|一律|暂时?)?(?:不能|不要|不可以?|不宜|不应|不得|不必|不用|不需要?|无需|要避免|应避免|需避免|应禁用|禁用|禁止|(?<![没无有])禁忌|要停|应停|没有?必要|除外)(?:再)?(?:吃|喝|用|做|食用|服用|使用|碰)?(?:了)?$"
-    r"|(?:都|均|也|一律|尽量|最好|千万|要|应){0,3}(?:别|勿|切勿|少)再?(?:吃|喝|用|做|食用|服用|使用|碰|抽|沾)了?$",
+    r"|(?:都|均|也|一律|尽量|最好|千万|要|应){0,3}(?:别|勿|切勿|少)再?(?:吃|喝|用|做|食用|服用|使用|碰|抽|沾)了?$|(?:都|均)?已经?排除了?$",
     re.IGNORECASE,
 )
 
@@ -53,7 +54,7 @@ _DENIES_LIST = (
 # A subject and its negated verb, which apply to every item of the list after them.
 _DENIED_VERB = re.compile(
     r"^[^,;:()]{0,60}?\b(?:(?:cannot|(?:do|does|did|ca|could|should|must|may|might|wo|would|need)n['’]?t"
-    r"|(?:do|does|did|can|could|should|must|may|might|will|would|need)(?: not| never)) (?!only)(?:\w+ly )?\w+(?:(?<= be) \w+ (?:by|during|for|in|to|with))?"
+    r"|(?:do|does|did|can|could|should|must|may|might|will|would|need)(?: not| never)) (?!only)(?:\w+ly )?(?:rule out|(?:have|need) to(?: \w+(?= ))?|\w+)(?:(?<= be) \w+ (?:by|during|for|in|to|with))?"
     rf"|(?:(?:is|are|was|were)(?: \w+ly)? {_UNSUITABLE}|(?:should|must|(?:is|are|needs?|has|have) to) be avoided) (?:by|in|with)"
     r"|(?:is|are|was|were) (?:(?:very|highly|most) )?unlikely (?:to be|due to)"
     r"|(?:has|have|had)(?: not|n['’]?t| never)(?: been)?(?: \w+ed)?|(?:has|have|had|shows?|showed|reveals?|revealed) (?:no|neither)"
@@ -67,6 +68,14 @@ _DENIED_VERB = re.compile(
     r"|(?<![有毫])无(?![论法创菌痛症力效害关缘机线名色盐脂华精食光苔缓好改]|痰咳|脑儿|糖(?!尿)|(?:明显)?(?:诱因|原因)|外伤后)(?:明显)?"
     rf"|(?<![可以能来而从免止不没无未了为])(?:{_CHINESE_PROHIBITION}))"
     r"(?:引起|导致|造成|增加|影响|采用|使用|服用|食用|饮用|进食|接触|进行|做|吃|喝)?(?=.)",
+    re.IGNORECASE,
+)
+# What nothing is said to support, up to the verb of the claim.
+_DENIED_CLAIM = re.compile(
+    r"^(?:[\w'’]+ ){0,3}no (?:\w+ )?(?:evidence|indication|proof) that (?:[\w'’-]+ ){1,4}?(?:(?:can|could|may|might|will|would) )?"
+    r"(?:(?:affect|cause|cure|harm|help|improve|increase|prevent|reduce|shorten|treat|worsen)s?|leads? to)(?=\s)"
+    r"|^[^,，。；;、]{0,8}?(?:没有|缺乏|无)[^,，。；;、]{0,6}证据(?:表明|证明|显示|提示)[^,，。；;、]{0,12}?(?:会|能|可)以?"
+    r"(?:引起|导致|造成|增加|治疗|预防|改善)?(?=.)",
     re.IGNORECASE,
 )
 _MAX_GOVERNOR_CHARACTERS = 200
@@ -119,6 +128,18 @@ def find_denied_verb(text: str) -> str:
     return found[0] if found else ""
 
 
+def find_denied_claim(text: str) -> str:
+    """Return the words at the start of a clause that say that nothing supports what follows them; "" for none.
+
+    >>> find_denied_claim("there is no evidence that it causes cancer"), find_denied_claim("没有证据表明会致癌")
+    ('there is no evidence that it causes', '没有证据表明会')
+    >>> find_denied_claim("no evidence of cancer")
+    ''
+    """
+    found = _DENIED_CLAIM.match(text, 0, _MAX_GOVERNOR_CHARACTERS)
+    return found[0] if found else ""
+
+
 def strip_final_verb(governor: str) -> str:
     """Return a governor without its final verb, if it has one.
 
@@ -141,7 +162,7 @@ def find_governor(text: str) -> str:
 # The negator at the start of a governor: "do not" of "do not take".
 _NEGATOR: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(
-        r"(?:.*?\b(?:do not|don['’]?t|never|cannot|can['’]?t|must not|should not|shouldn['’]?t|not to|no need to|nothing(?: else| more)? to)\b)?",
+        r"(?:.*?\b(?:(?:do not|don['’]?t|does(?: not|n['’]?t)(?= (?:have|need) to\b))(?: (?:have|need) to)?|never|cannot|can['’]?t|must not|should not|shouldn['’]?t|not to|no need to|nothing(?: else| more)? to)\b)?",
         re.IGNORECASE,
     ),
     "zh": re.compile(r"(?:.*?(?:不要|不能|不可以?|不宜|不得|不应|禁止|勿|别))?"),

@@ -46,12 +46,18 @@ _QUESTION = re.compile(
 )
 _CHOICE = re.compile(r"\bor\b|还是", re.IGNORECASE)
 _CHINESE_NEGATION = re.compile("[不没未](?![同良适孕育])")
+_PRONOUN = "(?:he|it|she|that|there|they|this|we|you)"
+_AUXILIARY = "(?:are|can|could|did|does|do|has|have|is|may|must|should|was|were|will|would)"
 # A yes or no at the start of an answer, as a clause of its own. "Certainly! Here is ..." is an opening, and no yes.
 _VERDICT = re.compile(
-    r"\s*(?:(?P<yes>(?:absolutely|certainly|definitely|of course|sure)(?=[.!]?\s*$)|yes|yeah|yep|(?:是|对|可以|会)的?|能|需要|要|有)"
-    r"|(?P<no>no(?!\.\s?\d)|nope|(?:absolutely|certainly|definitely|of course) not|not at all|不是的?|不能|不可以|不会|不行|不要|不用|不需要|不必|没有|不|否))\s*(?=[,，。.;；:：!！\n]|$)",
+    r"\s*(?:(?P<yes>(?:absolutely|certainly|definitely|of course|sure)(?=[.!]?\s*$)|yes|yeah|yep|(?:是|对|可以|会)的?|能|需要|要|有"
+    rf"|{_PRONOUN} {_AUXILIARY}(?=\s*(?:[.;!\n]|$)))"
+    r"|(?P<no>no(?!\.\s?\d)|nope|(?:absolutely|certainly|definitely|of course) not|not at all|不是的?|不能|不可以|不会|不行|不要|不用|不需要|不必|没有|不|否"
+    rf"|{_PRONOUN} (?:{_AUXILIARY}(?:n['’]t| ?not)|can['’]t)(?=\s*(?:[.;!\n]|$))))\s*(?=[,，。.;；:：!！\n]|$|(?<=\s){_PRONOUN}\b)",
     re.IGNORECASE,
 )
+# A verdict without a yes or no, which repeats the verb of its question: "it does".
+_SHORT_REPLY = re.compile(rf"{_PRONOUN} (?P<verb>{_AUXILIARY})", re.IGNORECASE)
 # What an answer says to a belief, without a verb of its own: "it is a myth", "they don't", 其实不用.
 _REPLY: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(
@@ -222,6 +228,8 @@ def find_verdict(answer: str) -> re.Match[str] | None:
     ('No', '不可以', None)
     >>> find_verdict("Certainly!")["yes"], find_verdict("Certainly! Antibiotics are not needed.")
     ('Certainly', None)
+    >>> find_verdict("Yes it is.")["yes"], find_verdict("They do.")["yes"], find_verdict("They do harm.")
+    ('Yes', 'They do', None)
     """
     return _VERDICT.match(answer)
 
@@ -233,6 +241,10 @@ def answer_question(question: str, verdict: re.Match[str], *, lang: Lang) -> str
     'fly with asthma'
     >>> answer_question("Is it cancer", find_verdict("No."), lang="en")
     'cancer: no'
+    >>> answer_question("Does it hurt", find_verdict("It doesn't."), lang="en")
+    'hurt: no'
+    >>> answer_question("Does it hurt", find_verdict("You can."), lang="en") is None
+    True
     >>> answer_question("孕妇能不能吃海鲜", find_verdict("不能。"), lang="zh")
     '孕妇能吃海鲜：不能'
     >>> answer_question("孕妇能不能吃海鲜", find_verdict("没有。"), lang="zh") is None
@@ -241,6 +253,9 @@ def answer_question(question: str, verdict: re.Match[str], *, lang: Lang) -> str
     no = verdict["no"]
     statement = _INVERSION.sub("", question).strip()
     if lang == "en":
+        reply = _SHORT_REPLY.match(verdict[0].strip())
+        if reply and reply["verb"].lower() not in question.lower().split():
+            return None
         return f"{statement}: no" if no else statement
     verbs = next((verbs for verbs in _VERDICT_VERBS if any(verb in verdict[0] for verb in verbs)), None)
     if verbs and not any(verb in question for verb in verbs):

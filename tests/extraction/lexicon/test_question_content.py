@@ -27,6 +27,13 @@ def read(question: str, answer: str) -> list[str]:
         (MASTITIS, "No. You cannot breastfeed with mastitis.", ["cannot breastfeed with mastitis"]),
         ("Can I do exercises?", "Do exercises.", ["Do exercises"]),
         (MASTITIS, "You can breastfeed.", ["breastfeed"]),
+        # Without a comma, and without a yes or no.
+        ("Is asthma hereditary?", "Yes it is.", ["asthma hereditary"]),
+        ("Can I drink coffee?", "Yes you can, but rest.", ["drink coffee", "rest"]),
+        ("Does ibuprofen cause ulcers?", "It does.", ["ibuprofen cause ulcers"]),
+        ("Can I drink coffee?", "You can't. It keeps you awake.", ["drink coffee: no", "It keeps you awake"]),
+        ("Can I drink coffee?", "You should.", []),
+        ("Is it cancer?", "It is, rarely.", ["rarely"]),
         (MASTITIS, "Yes, feed often.", ["breastfeed with mastitis", "feed often"]),
         (IBUPROFEN, "Yes, ibuprofen is safe in the third trimester.", ["ibuprofen is safe in the third trimester"]),
         (IBUPROFEN, "No, avoid it.", ["ibuprofen safe in the third trimester: no", "avoid it"]),

@@ -81,10 +81,29 @@ def test_a_chinese_consultation(reader: LexiconReader) -> None:
         ("高血压30年，怎么办？", ["30年"]),
         ("失眠一年三个月，怎么办？", ["一年", "三个月"]),
         ("失眠一年半，怎么办？", ["一年"]),
+        ("病程1.5年，咳嗽3-4天，发烧三到五天，怎么办？", ["1.5年", "3-4天", "三到五天"]),
+        ("2018-2020年、2021.3月和去年3-5月发作，3到5月份好转，怎么办？", []),
     ],
 )
 def test_dates_and_frequencies_are_no_durations(reader: LexiconReader, question: str, durations: list[str]) -> None:
     assert [pair.value for pair in ask(reader, question, "zh").constraint if pair.term == "病程"] == durations
+
+
+@pytest.mark.parametrize(
+    ("question", "lang", "term", "value"),
+    [
+        ("My 1.5-year-old coughs. Why?", "en", "age", "1.5-year-old"),
+        ("Is this normal in a 2-3 year old?", "en", "age", "2-3 year old"),
+        ("宝宝1.5岁，怎么办？", "zh", "年龄", "1.5岁"),
+        ("3-4岁的孩子怎么办？", "zh", "年龄", "3-4岁"),
+        ("I have coughed for 2-3 weeks. Why?", "en", "duration", "for 2-3 weeks"),
+        ("It has hurt for 1.5 years. Why?", "en", "duration", "for 1.5 years"),
+    ],
+)
+def test_a_decimal_number_or_a_range_is_read_as_a_whole(
+    reader: LexiconReader, question: str, lang: Lang, term: str, value: str
+) -> None:
+    assert [pair.value for pair in ask(reader, question, lang).constraint if pair.term == term] == [value]
 
 
 @pytest.mark.parametrize(

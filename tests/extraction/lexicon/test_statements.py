@@ -11,6 +11,8 @@ from imapeval.text.negation.stance import read_stance
 ENGLISH = {
     # Two steps and their order are one statement.
     "Use salbutamol first, then the steroid inhaler.": ["Use salbutamol before the steroid inhaler"],
+    "Avoid:\n- salbutamol first, then the steroid\n- smoking": ["Avoid salbutamol before the steroid", "Avoid smoking"],
+    "Children under 12:\n- fluids first, then food": ["fluids before food (Children under 12)"],
     "Take 40 mg for 5 days, then 20 mg.": ["Take 40 mg for 5 days", "20 mg"],
     "If it lasts, then see a doctor.": ["see a doctor (If it lasts)"],
     # What others believe is what the answer says to it.
@@ -155,6 +157,17 @@ ENGLISH = {
         "Avoid tea",
         "J. Smith",
     ],
+    # An abbreviation before an amount ends none.
+    "Do not take approx. 500 mg. Take max. 4 g. Take 4 g max. Rest.": [
+        "Do not take approx. 500 mg",
+        "Take max. 4 g",
+        "Take 4 g max",
+        "Rest",
+    ],
+    # A letter or number that only its noun makes a name.
+    "Get vaccinated against hepatitis A and B.": ["Get vaccinated against hepatitis A and B"],
+    "It is caused by influenza A or B.": ["caused by influenza A or B"],
+    "Take 1 or 2 tablets, 5 mg or 10 mg.": ["Take 1 or 2 tablets", "5 mg", "10 mg"],
     "You can't. The drug is toxic.": ["can't", "The drug is toxic"],
     "They don't: a cold is viral.": ["don't", "a cold is viral"],
     "You can't: smoke, drink.": ["can't smoke", "can't drink"],
@@ -167,6 +180,40 @@ ENGLISH = {
     ],
     "Patients should not eat nuts, eggs or milk.": ["not eat nuts", "not eat eggs", "not eat milk"],
     "You do not need antibiotics or steroids.": ["do not need antibiotics", "do not need steroids"],
+    "You do not need to take aspirin, ibuprofen or naproxen.": [
+        "do not need to take aspirin",
+        "do not need to take ibuprofen",
+        "do not need to take naproxen",
+    ],
+    "You don't have to avoid coffee, tea or beer.": [
+        "don't have to avoid coffee",
+        "don't have to avoid tea",
+        "don't have to avoid beer",
+    ],
+    "You don't have to fast or stop drinking.": ["don't have to fast", "don't have to stop drinking"],
+    "Children don't need to fast or stop drinking.": [
+        "Children don't need to fast",
+        "Children don't need to stop drinking",
+    ],
+    # A verb without which the denial would mean the opposite.
+    "Do not ignore chest pain, bleeding or fever.": [
+        "Do not ignore chest pain",
+        "Do not ignore bleeding",
+        "Do not ignore fever",
+    ],
+    "We cannot exclude cancer or infection.": ["We cannot exclude cancer", "We cannot exclude infection"],
+    "I can't rule out cancer or infection.": ["I can't rule out cancer", "I can't rule out infection"],
+    "Don't delay or stop treatment.": ["Don't delay", "Don't stop treatment"],
+    # What nothing is said to support.
+    "There is no evidence that vaccines cause autism, asthma or diabetes.": [
+        "no evidence that vaccines cause autism",
+        "no evidence that vaccines cause asthma",
+        "no evidence that vaccines cause diabetes",
+    ],
+    "There is no evidence that milk causes acne and doctors recommend it.": [
+        "no evidence that milk causes acne",
+        "doctors recommend it",
+    ],
     "There is no fracture or dislocation.": ["no fracture", "no dislocation"],
     "He has no fever, cough or rash.": ["has no fever", "has no cough", "has no rash"],
     "The patient reports no pain, cough or rash.": ["reports no pain", "reports no cough", "reports no rash"],
@@ -195,6 +242,9 @@ ENGLISH = {
         "smoking are forbidden",
         "beer are forbidden",
     ],
+    "Cancer or infection has not been found.": ["Cancer has not been found", "infection has not been found"],
+    "Fever or rash wasn't seen.": ["Fever wasn't seen", "rash wasn't seen"],
+    "Cancer and bleeding have been ruled out.": ["Cancer have been ruled out", "bleeding have been ruled out"],
     "Bleeding or scarring are unlikely.": ["Bleeding are unlikely", "scarring are unlikely"],
     "Gout is not contagious or hereditary.": ["Gout is not contagious", "Gout is not hereditary"],
     "Gout is not contagious, hereditary or fatal.": [
@@ -376,6 +426,8 @@ CHINESE = {
     "有些患者会觉得恶心、头晕，但可以继续服药。": ["有些患者会觉得恶心", "头晕", "继续服药"],
     "有些患者觉得感冒要吃抗生素，其实不用。": ["不是感冒要吃抗生素"],
     "先补液，再输血。": ["先补液后输血"],
+    "不要：\n1. 先热敷，再按摩\n2. 喝酒": ["不要先热敷后按摩", "不要喝酒"],
+    "孕妇：\n先补液，再输血": ["先补液后输血（孕妇）"],
     "很多人以为感冒要吃抗生素，其实不用。": ["不是感冒要吃抗生素"],
     "有人说感冒不用吃抗生素，这是错的。多喝水。": ["不是感冒不用吃抗生素", "多喝水"],
     "很多人认为多喝水好，这是对的。": ["多喝水好"],
@@ -424,6 +476,14 @@ CHINESE = {
     "不建议使用激素和抗生素。": ["不建议使用激素", "不建议使用抗生素"],
     "不会引起不孕或癌症。": ["不会引起不孕", "不会引起癌症"],
     "并不是癌症或结核。": ["不是癌症", "不是结核"],
+    "并非癌症、结核。": ["并非癌症", "并非结核"],
+    "不能排除感染、肿瘤。": ["不能排除感染", "不能排除肿瘤"],
+    "无需禁食牛奶、鸡蛋。": ["无需禁食牛奶", "无需禁食鸡蛋"],
+    "不要忽视胸痛、气短。": ["不要忽视胸痛", "不要忽视气短"],
+    "不要延误或停止治疗。": ["不要延误", "不要停止治疗"],
+    "没有证据表明会致癌、致畸，要休息。": ["没有证据表明会致癌", "没有证据表明会致畸", "休息"],
+    "肿瘤、感染均已排除。": ["肿瘤均已排除", "感染均已排除"],
+    "补充维生素B、C。": ["补充维生素B、C"],
     "忌烟酒、辛辣食物。": ["忌烟酒", "忌辛辣食物"],
     "禁食辛辣、刺激性食物。": ["禁食辛辣", "禁食刺激性食物"],
     "停用布洛芬和阿司匹林。": ["停用布洛芬", "停用阿司匹林"],
