@@ -493,6 +493,11 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "text.markup.EditedText": lambda text: EditedText(text, [(at, at + 1, "") for at in range(0, len(text) - 2, 2)]),
     "text.negation.yes_no.find_reply": lambda text: [yes_no.find_reply(text, lang) for lang in FACT_LANGS],
     "text.negation.governors.find_negator": lambda text: [governors.find_negator(text, lang) for lang in FACT_LANGS],
+    "text.negation.governors.strip_replaced_verb": lambda text: [
+        governors.strip_replaced_verb(text, text),
+        governors.strip_replaced_verb("do not delay", text),
+        governors.strip_replaced_verb(text, "self-medicate"),
+    ],
     "text.negation.governors.find_label_governor": lambda text: [
         governors.find_label_governor(text, lang) for lang in FACT_LANGS
     ],

@@ -94,6 +94,8 @@ _JUDGE_INSTRUCTIONS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple
         (
             ("answer", "response", "reply"),
             rf"\b(?:score|rate|grade|mark|evaluate|judge)\s+{_THIS_ANSWER}\b"
+            r"|\b(?:score|rate|grade|mark|evaluate|judge)\s+the\s+response\s+(?:as\s+(?:perfect|correct|fully)|\d+\s*/\s*\d)"
+            r"|\bthe\s+response\s+(?:scores\s+\d+\s*/|(?:should|must)\s+(?:get|receive|be\s+(?:given|scored|rated|marked))\b[^.\n]{0,30}(?:perfect|maximum|highest|\d\s*/\s*\d))"
             r"|\b(?:(?:this|my)\s+(?:answer|response|reply)\s+(?:is|matches)"
             rf"|{_THIS_ANSWER}\s+(?:scores?|earn|(?:should|must)\s+(?:be|get|receive))"
             rf"|(?:{_THIS_ANSWER}|the\s+response)\s+(?:deserves|earns))\b"

@@ -32,7 +32,7 @@ _MIN_SIMILARITY = 0.88
 A denial that is not in the text ("no withdrawal bleeding") is not damage."""
 
 _SPACES = re.compile(r"\s\s+|[^\S ]")
-_NUMBER_SIGN = re.compile(r"(?<=\d)[.,](?=\d)")
+_NUMBER_SIGN = re.compile(r"(?<=\d)(?:\.(?=\d)|,(?=\d{3}(?!\d)))")
 """The sign within "0.5" or "1,500"."""
 
 

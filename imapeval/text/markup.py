@@ -52,7 +52,7 @@ _BLOCKS = "p|br|li|ul|ol|div|h[1-6]|tr|table|thead|tbody|hr|blockquote|pre|secti
 _INLINE = "b|i|u|s|a|em|strong|span|mark|small|sub|sup|code|font|td|th|img|abbr|cite|del|ins|q|kbd|samp|var"
 # Attributes have a maximum length to keep matching linear after an unclosed "<".
 _TAG = re.compile(
-    rf"(?P<power>(?<=10)<sup>)|(?P<cell></t[dh]>\s{{0,80}}<t[dh](?:\s[^<>]{{0,500}})?>)|<!--.{{0,2000}}?-->|</?(?:(?P<block>{_BLOCKS})|{_INLINE})(?:\s[^<>]{{0,500}})?/?>",
+    rf"(?P<power>(?<=10)<sup>(?=[-−–]?\d))|(?P<cell></t[dh]>\s{{0,80}}<t[dh](?:\s[^<>]{{0,500}})?>)|<!--.{{0,2000}}?-->|</?(?:(?P<block>{_BLOCKS})|{_INLINE})(?:\s[^<>]{{0,500}})?/?>",
     re.I | re.S,
 )
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,30});")
@@ -88,6 +88,7 @@ _CORRECTION = re.compile(
     r"[\s,，:：]{0,3}(?:i mean|i meant|make that|应该?[是为]|是)?[\s,，:：]{0,2})(?P<new>\d[\d.]*\s?(?P=unit)(?![a-z]))",
     re.IGNORECASE,
 )
+_INSULIN = re.compile(r"insulin|basal|bolus|prandial|mealtime|sliding|glargine|aspart|lispro|detemir", re.I)
 _LINE = re.compile(r"[^\n]+")
 _LINE_END = re.compile("\r\n?")
 _REDACTION = re.compile(r"(?<![^\S\n])[^\S\n]*+\(\s*attachments? removed\b[^()\n]{0,60}\)", re.IGNORECASE)
@@ -259,7 +260,7 @@ def _find_results(text: str) -> Iterator[tuple[int, int, str]]:
 def _find_corrections(text: str) -> Iterator[tuple[int, int, str]]:
     for found in _CORRECTION.finditer(text):
         # A correction dose of insulin is one more dose.
-        if "correction" in found["marker"].lower() and found["unit"].lower() in ("u", "iu", "unit", "units"):
+        if "correction" in found["marker"].lower() and _INSULIN.search(text, max(0, found.start() - 80), found.end()):
             continue
         yield *found.span("old"), found["new"]
         yield found.start("marker"), found.end(), ""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SENTENCE_END = re.compile(
     # The stop, which is rare, comes first: looking back at every character is slow.
     r"\n+|[。！？；;!?…]+|\*\*+|\.(?:(?=\s+[A-Z])(?:(?<=\b[ap]\.m\.)(?!\s+[A-Z]\w*day\b)|(?<=[/°][A-Za-z]\.)|(?<=\d[A-Za-z]\.)|(?<=\d\s[A-Za-z]\.))"
-    r"|(?<!(?<!['’])(?<!\b[Hh]epatitis )(?<!\b[Vv]itamin )(?<!\b[Ii]nfluenza )\b[A-Za-z]\.)(?<!\bDr\.)(?<!\b[Aa]pprox\.)(?<!\b[Mm]ax\.(?=\s?[\da-z]))(?<!\bSt\.)(?<!\bProf\.)(?<!\bFig\.)"
+    r"|(?<!(?<!['’])(?<!\b[Hh]epatitis )(?<!\b[Vv]itamin )(?<!\b[Ii]nfluenza )\b[A-Za-z]\.)(?<!\bDr\.)(?<!\b[Aa]pprox\.(?=\s?\d))(?<!\b[Mm]ax\.(?=\s?(?:\d|dos|per\b|daily\b)))(?<!\bSt\.)(?<!\bProf\.)(?<!\bFig\.)"
     r"(?<!\bMr\.)(?<!\bMs\.)(?<!\bMrs\.)(?<!\bvs\.)(?<!\betc\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bNo\.(?=\s?\d))(?<!^\d\.)(?<!^\d\d\.)(?=\s|$|[A-Z]))",
     re.MULTILINE,
 )
@@ -32,7 +32,7 @@ _SENTENCE_END = re.compile(
 # that introduce examples. Common words that contain 和, 及 or 与 are not split.
 _ITEM_END = re.compile(
     r",(?!\d{3}\b)(?!\s+even (?:if|when)\b)(?!\s(?:especially|particularly) (?:after|at|before|during|in|on|with)\b)|，(?!(?:尤其|特别)是?在[^，。；]{1,12}(?<!时)(?:[，。；]|$))|[、：?？]|:(?=\s|$)|(?<!\s)\s++[-–—]+\s+|[(（\[【](?![A-Za-z0-9αβγ+./ -]{1,12}[)）\]】])|[)）\]】]"
-    r"|(?<!\s)\s++(?:and/or|and(?! so on)|(?<!\bwhether )or(?! (?:two|three|more|less|so|later)\b)(?!(?<=\d or) \d)|nor(?! (?:is|are|was|were|has|have|had|do|does|did|can|could|may|might|must|should|will|would)\b)|as well as|along with|such as"
+    r"|(?<!\s)\s++(?:and/or|and(?! so on)|(?<!\bwhether )or(?! (?:two|three|more|less|so|later)\b)(?!(?<=\d or)(?<!, \d or)(?<!, \d\d or)(?<!, \d\d\d or) \d)|nor(?! (?:is|are|was|were|has|have|had|do|does|did|can|could|may|might|must|should|will|would)\b)|as well as|along with|such as"
     r"|including,? but not limited to,?|(?<!\bnot )including|for example|e\.g\.?,?|i\.e\.?,?|(?<!\bnothing )(?<!\banything )but"
     r"|(?<!\bnot )(?<!\bis )(?<!\bare )(?<!\bwas )because(?! of\b)|while|whereas|followed by)\s+"
     r"|以及|或者|(?<=\w)(?<![需不重主])要么(?=\w)|还有|并且|而且|(?<![宜能要议可])同时|此外|另外|其次|包括但不仅?限于|(?<!不)包括|例如|比如|(?<![是非])因为|(?<!\w)由于|但是|然而|(?<!\w)但|(?<!\w)[而且](?=如[果有]|若|一旦|当)"

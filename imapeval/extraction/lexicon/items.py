@@ -180,7 +180,7 @@ class _Link:
     def governs(self, text: str) -> bool:
         """Return whether the heading denies the words of the part: not 多喝水 below 避免, which is a remedy."""
         # "Things to avoid: do not smoke" is no double negation, "Do not: go without sleep" is one.
-        is_free = not self.bare and is_negated(text)
+        is_free = not self.bare and not self.governor.lower().endswith(" to") and is_negated(text)
         is_free = is_free or _RECOMMENDED.search(text) is not None
         # "Do not" is followed by a verb.
         is_free = is_free or (self.governor.lower() in ("do not", "don't", "never") and bool(_NO_VERB.match(text)))

@@ -155,7 +155,11 @@ class QuestionContent:
             statement += f"（{part}）" if self._lang == "zh" else f" ({part})"
         if parse_phrase(statement).stance.denies != (found["no"] is not None):
             return None
-        return Piece(statement, *found.span("no" if found["no"] else "yes"))
+        possible = (
+            re.search(r"\b(?:could|might|(?:it|that|there|they|this) may)$", found[0].rstrip(), re.IGNORECASE)
+            is not None
+        )
+        return Piece(statement, *found.span("no" if found["no"] else "yes"), possible=possible)
 
     def _repeats(self, piece: Piece, answer: str) -> bool:
         """Return whether a statement has only words of the question, and no answer, verdict, negation or amount."""

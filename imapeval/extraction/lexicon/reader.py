@@ -56,8 +56,8 @@ _PERSONAL = re.compile(
     r"|(?P<sex>\b(?:male|female|man|woman|boy|girl|pregnant)\b|男性|女性|男(?=[，,婴孩])|女(?=[，,婴孩])|孕妇|怀孕)"
     r"|(?P<duration>\b(?:for|since|past|last) (?:the )?(?:past |last )?(?:\w+(?:[.–-]\w+){0,3} ){1,2}"
     r"(?:days?|weeks?|months?|years?)\b"
-    rf"|(?<![{_DIGIT}半])(?<![{_DIGIT}][.~～–-])(?!{_NO_DURATION})"
-    rf"[{_DIGIT}半]++(?:(?:\.|{_TO})[{_DIGIT}半]++){{0,3}}{_UNIT}(?:来|了|前|余)?)",
+    rf"|(?<![{_DIGIT}半])(?<![{_DIGIT}][~～–-])(?<!\d\.(?=\d))(?!{_NO_DURATION})"
+    rf"[{_DIGIT}半]++(?:(?:(?<=\d)\.(?=\d)|{_TO})[{_DIGIT}半]++){{0,3}}{_UNIT}(?:来|了|前|余)?)",
     re.IGNORECASE,
 )
 _PERSONAL_TERMS = {"age": ("age", "年龄"), "sex": ("sex", "性别"), "duration": ("duration", "病程")}

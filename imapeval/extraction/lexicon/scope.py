@@ -21,6 +21,7 @@ from imapeval.text.negation.governors import (
     find_negator,
     reports_denial,
     strip_final_verb,
+    strip_replaced_verb,
 )
 from imapeval.text.negation.stance import advises_against, find_hedge, is_negated
 from imapeval.text.phrases import is_condition
@@ -96,6 +97,7 @@ _OWN_SUBJECT = re.compile(
     r"|i|you|he|she|it|we|they|this|these|those|there)\b",
     re.IGNORECASE,
 )
+_RULED_OUT = re.compile("been (?:excluded|ruled out)|排除")
 _SINGULAR = re.compile(r"(?:is|was|has|does|isn|wasn|hasn|doesn|needs)\b", re.IGNORECASE)
 _SUBORDINATE = re.compile(r"\b(?:because|if|so that|till|unless|until|when|while)\b", re.IGNORECASE)
 # "Statins are contraindicated in pregnancy and require tests": what is listed behind a preposition has no verb.
@@ -314,6 +316,8 @@ def _add_verb(words: str, first: str, text: str) -> str:
 
     A noun gets the verb of "do not affect pressure or the kidneys"; 高空作业 does not get that of 禁止饮酒, a word.
     """
+    if (denial := strip_replaced_verb(words, text)) != words and is_negated(denial):
+        return denial
     if len(first) == len(words) + 1 and not names_food_or_drug(text):
         return strip_final_verb(words)
     verb = _VERB.match(first.removeprefix(words)) if first.startswith(words) else None
@@ -336,7 +340,12 @@ def _denies_by_itself(item: Item, words: str) -> bool:
     text = item.piece.text
     repeats = item.enumerated and _DENIED_VERB.search(words) and _DENIED_VERB.match(text) and not _QUALITY.match(text)
     listed = item.comma or repeats
-    return bool(find_denying_predicate(text) or (listed and is_negated(text)))
+    denying = find_denying_predicate(text)
+    if denying and not (listed and is_negated(text)):
+        # Not "cheese that hasn't been cooked", nor the infection of "neither cancer nor infection has been excluded".
+        own = _OWN_SUBJECT.match(text.removesuffix(denying)) or (_RULED_OUT.search(denying) and is_negated(words))
+        return not own
+    return bool(denying or (listed and is_negated(text)))
 
 
 def is_clause(text: str, lang: Lang) -> bool:

@@ -149,7 +149,12 @@ def _finish_reading(
 ) -> AmountReading | None:
     """Parse what follows number and unit (and a half, daily, old, or more) and return the amount."""
     (low, high), dimension, name, end = sorted(ends), unit.dimension, unit.name, unit.end
-    if dimension == "temperature" and (minus := vocab.MINUS_BEFORE.search(text, max(0, start - 7), start)):
+    feverish = name == "degF" and number.low >= 90  # "temp -101 °F": a dash
+    if (
+        dimension == "temperature"
+        and not feverish
+        and (minus := vocab.MINUS_BEFORE.search(text, max(0, start - 7), start))
+    ):
         zero, start = 0.0 if name == "degC" else make_fahrenheit_unit(0).zero, minus.start()
         low, high = 2 * zero - ends[0], ends[1] if low < high else 2 * zero - ends[1]
     # "6-hourly" is every 6 hours.
@@ -182,10 +187,12 @@ def _finish_reading(
     margins = read_margins(text, start, old.end() if old else end, floor)
     if (
         name in ("minute", "hour")
-        and margins.words == " over"
+        and margins.words.endswith(" over")
         and vocab.SPREAD_BEFORE.search(text, max(0, margins.start - 60), margins.start)
+        and not text.startswith((" apart", " ago"), margins.end)
     ):
-        margins = margins._replace(bound="", strict=False)
+        bound = "" if margins.about or margins.words == " over" else margins.bound
+        margins = margins._replace(bound=bound, strict=False)
     if unit.more == "+":
         margins = margins._replace(bound="lower")
     if dimension == "duration" and (old or _is_age(text, margins, name)):
@@ -232,7 +239,7 @@ def _read_numbered_time(text: str, found: re.Match[str], floor: int) -> list[Amo
     number = read_number(text, end)
     if number is None or vocab.WEEK_BEFORE.search(text, max(0, start - 9), end):  # "after week 12" is a time span
         return []
-    second = _read_range_end(text, number, end, end)
+    second = _read_range_end(text, number, floor, start)
     unit = read_unit(text, second or number, start)
     if (unit is None) == (found["unit"] is None):  # 第3 alone, or "the next day 500 mg"
         return []
@@ -244,7 +251,7 @@ def _read_numbered_time(text: str, found: re.Match[str], floor: int) -> list[Amo
 def _read_proportion(text: str, start: int, floor: int) -> list[AmountReading]:
     """Parse "1 in 1,000" as a share, in percent."""
     found = vocab.ONE_IN.match(text, start)
-    if found is None or not (whole := float(found[2].replace(",", ""))) or float(found[1]) > whole:
+    if found is None or not (whole := float(found[2].replace(",", "").replace(" ", ""))) or float(found[1]) > whole:
         return []
     share = 100 * float(found[1]) / whole
     return [make_reading(read_margins(text, start, found.end(), floor), "share", share, share)]
@@ -320,7 +327,11 @@ def _read_each(text: str, found: re.Match[str], floor: int) -> list[AmountReadin
         return []
     start, end = found.start(), interval.unit.end
     margins = read_margins(text, start, end, floor)
-    if found["each"] in ("间隔", "隔"):  # the longer the interval, the lower the frequency
+    # 隔日 is every other day, 隔两日 an interval.
+    each, counted = found["each"] or "", read_number(text, found.end()) is not None
+    if (
+        each == "间隔" or (each == "隔" and counted) or ("隔" in each and margins.end > end)
+    ):  # the longer the interval, the lower the frequency
         margins = margins._replace(bound={"lower": "upper", "upper": "lower"}.get(margins.bound, ""))
     shared = _read_per_interval(text, interval, margins, found[0]) if text[start] >= "一" else None
     if shared:

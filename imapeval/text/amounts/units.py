@@ -163,7 +163,8 @@ def read_unit(text: str, number: Number, start: int) -> Unit | None:
         if chain is None or atom is None or by is None or (chain["within"] and by[0] != "duration"):
             break
         # The strengths of two drugs, 5 mg/325 mg, but 1.2 g/100 g is a share.
-        if chain["number"] and by[0] == "mass" and (end == implied or (by == (dimension, name) and name != "gram")):
+        smaller = by[0] == dimension == "mass" and conversion_factor(by[1], "milligram") < scale
+        if chain["number"] and (smaller or (by == (dimension, name) and by[0] == "mass" and name != "gram")):
             break
         size = float(chain["number"] or 1) * (conversion_factor(by[1], vocab.BASE_UNITS[by[0]]) if by[1] else 1.0)
         rate: tuple[str, str, float] = divide_unit(dimension, name, *by, size or 1.0)

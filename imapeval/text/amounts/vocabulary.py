@@ -85,24 +85,20 @@ RATE_DIMENSIONS = ARTICLE_DIMENSIONS.union(
 # Comparatives before an amount: which bound they set, whether the bound is excluded, and the words. 以上, 以下 and 以内
 # include it, 不满 and 超过 do not: 民法典, article 1259.
 _BEFORE = """
-upper: up to|at most|maximum|maximum of|maximum is|max|max.|not exceeding|not exceed
-upper: don't exceed|never exceed|not to exceed|no later than|not later than|not over|not above|within|≤|<=
-upper: should not exceed|must not exceed|should not be more than|must not be more than|not be over|should not be longer than
-upper: cannot exceed|less than or equal to|小于等于|小于或等于|低于或等于|不晚于|不迟于|勿超过|切勿超过|不超过|不得超过|不能超过|不要超过|别超过|不应超过|不宜超过|不可超过|不多于|不得多于|不能多于|不应多于|不宜多于|最多|至多|不高于|不大于|不长于
-upper excluded: under|below|less than|lower than|fewer than|smaller than|younger than|shorter than|<|must be under|must be below|must be less than|应低于|应小于|应少于|小于|少于|低于|未满|不到|不足|不满
-lower excluded: over|above|more than|greater than|higher than|larger than|older than|longer than|heavier than|must be over|must be above|must be more than|must exceed|should exceed|应高于|应大于|应超过|应多于
-lower excluded: exceeding|exceeds|exceed|>|超过|多于|大于|高于|超出|逾
-lower: at least|no earlier than|not earlier than|no sooner than|not sooner than|not under|not below|minimum|minimum of|≥|>=
+upper: up to|at most|maximum|maximum of|maximum is|max|max.|not exceeding|not exceed|cannot exceed|can't exceed|can not exceed
+upper: don't exceed|never exceed|not to exceed|not over|not above|within|≤|<=|less than or equal to
+upper: should not exceed|must not exceed|should not be more than|must not be more than|not be over|should not be longer than|小于等于|小于或等于|低于或等于|切勿超过|最多|至多|不长于
+upper excluded: earlier than|sooner than|under|below|less than|lower than|fewer than|smaller than|younger than|shorter than|<|must be under|must be below|must be less than|应低于|应小于|应少于|小于|少于|低于|早于|未满|不到|不足|不满
+lower excluded: later than|over|above|more than|greater than|higher than|larger than|older than|longer than|heavier than|must be over|must be above|must be more than|must exceed|should exceed|应高于|应大于|应超过|应多于|exceeding|exceeds|exceed|>|超过|多于|大于|高于|晚于|迟于|超出|逾
+lower: at least|not under|not below|minimum|minimum of|≥|>=|greater than or equal to
 lower: should not be less than|must not be less than|should not be under|should not be below|must not be under|must not be below|should not be shorter than|must not be shorter than|not be fewer than
-lower: greater than or equal to|大于等于|大于或等于|高于或等于|不早于|至少|最少|不少于|不得少于|不能少于|不应少于|不宜少于|不要少于|不可少于|不应低于|不得低于|不能低于|不宜低于|不低于|不小于|起码|不短于|年满|满
+lower: 大于等于|大于或等于|高于或等于|至少|最少|起码|不短于|年满|满
 about: about|around|approximately|approx|approx.|roughly|circa|~|≈|nearly|almost|大约|约为|大概|差不多|将近|接近|约|近
 : between|from|age of|the age of|an age of|ages|ages of|the ages of
 """
 _AFTER = """
-lower: or more|or above|or over|or older|or longer|or higher|or greater|and above|and over|and older|and up|at least
-lower: 起|以上|及以上|或以上|之上
-upper: or less|or under|or below|or younger|or fewer|or lower|or shorter|and under|and below|and younger|at most
-upper: maximum|max|以下|及以下|或以下|之下|以内|之内|内
+lower: or more|or above|or over|or older|or longer|or higher|or greater|and above|and over|and older|and up|at least|起|以上|及以上|或以上|之上
+upper: or less|or under|or below|or younger|or fewer|or lower|or shorter|and under|and below|and younger|at most|maximum|max|以下|及以下|或以下|之下|以内|之内|内
 about: or so|左右|上下
 """
 _ONES = "one two three four five six seven eight nine"
@@ -229,12 +225,16 @@ _BOUNDS_BEFORE = {
     word: (bound.removesuffix(" excluded"), bound.endswith(" excluded"))
     for word, bound in _read_bounds(_BEFORE).items()
 }
-# "No more than" and its like are derived.
+_NEGATORS = {
+    r"\w+ than": ("no ", "not ", "not be ", "never ", "never be ", "isn't ", "aren't "),
+    ".[于过]": ("不", "不得", "不能", "不要", "不应", "不宜", "不可", "别", "勿"),
+}
 BOUNDS_BEFORE = _BOUNDS_BEFORE | {
-    f"{no} {word}": ("lower" if bound == "upper" else "upper", False)
+    no + word: ("lower" if bound == "upper" else "upper", False)
     for word, (bound, excluded) in _BOUNDS_BEFORE.items()
-    if excluded and re.fullmatch(r"\w+ than", word)
-    for no in ("no", "not")
+    for pattern, negators in _NEGATORS.items()
+    if excluded and re.fullmatch(pattern, word)
+    for no in negators
 }
 MAX_COMPARATIVE_CHARACTERS = max(map(len, BOUNDS_BEFORE)) + 2
 # Matched on the reversed text before an amount, so that one match finds the longest comparative that ends there.
@@ -286,7 +286,7 @@ START = re.compile(
       | [几数](?<![{_NUMERALS}次人系函参指计][几数])(?=个?(?:小时|分钟|星期|[天日周月年])(?![{_NUMERALS}期经内]))
       | (?<![a-z0-9])(?:{_alternatives(_NUMBER_WORDS)})(?![a-z]))
     | (?P<each>每间?隔?|间?隔|早中?晚各|(?:every|each)[ -](?:(?P<skip>{_alternatives(INTERVAL_ORDINALS)})[ -])?|per\ |q\s?(?=[0-9]))
-    | (?P<period>(?:{_alternatives(FREQUENCY_WORDS)})(?![a-z=])(?!\s(?:living|life|activit|routine))|alternate\ days)
+    | (?P<period>(?<![a-z]\.)(?:{_alternatives(FREQUENCY_WORDS)})(?![a-z=])(?!\s(?:living|life|activit|routine))|alternate\ days)
     | (?P<always>lifelong(?![a-z])|终身)
     | (?P<nth>第(?=\s?[0-9{_NUMERALS}]{{1,4}}\s?个?(?:[天日月年]|周(?!期)))
       |(?<![a-z])(?<!first\ )(?<!next\ )(?<!same\ )(?<!last\ )(?<!third\ )(?<!each\ )(?<!per\ )(?P<unit>day|week)s?\ (?=[0-9]{{1,3}}(?![0-9.,/])))
@@ -301,7 +301,7 @@ OPENING_WORDS = frozenset(
 LIFETIME = 100.0
 """Years that "lifelong" stands for: more than any course of treatment, and the same for everybody."""
 ONE_IN = re.compile(
-    r"([0-9]{1,4}) (?:in|out of) (?:every )?([0-9]{1,3}(?:,?[0-9]{3}){0,2})(?![0-9]|[.,/:][0-9]|%"
+    r"([0-9]{1,4}) (?:in|out of) (?:every )?([0-9]{1,3}(?:,?[0-9]{3}| 000){0,2})(?![0-9]|[.,/:][0-9]|%"
     r"| ?(?:m?g|kg|m?l|h|hours?|days?|weeks?|months?|years?|min(?:ute)?s?)(?![a-z]))"
 )
 NUMBER_PAIR = re.compile(
@@ -331,8 +331,8 @@ DEGREES = re.compile(
     rf"(?![a-z])(?P<tenth>(?<=度)[0-9{_NUMERALS}](?![0-9{_NUMERALS}度]))?"
 )
 # A sign, not a hyphen or a dash: not 2-8 °C, 体温-38.5℃.
-MINUS_BEFORE = re.compile(r"(?:(?<![^\s(:,;、<>≤≥~于在为至到])-|(?<![a-z])minus |零下)$")
-TEMPERATURE_CONTEXT = re.compile(r"温|烧|发热|摄氏|华氏|fever|(?<![a-z])temp")
+MINUS_BEFORE = re.compile(r"(?:(?<![^\s(:,;、<>≤≥~于在为至到])-|(?<![a-z])(?<!or )(?<!plus )minus |零下)$")
+TEMPERATURE_CONTEXT = re.compile(r"零下|温|烧|发热|摄氏|华氏|fever|(?<![a-z])temp")
 HALF_MORE = re.compile(r"半(?![流夏卧坐身月年小天个片粒夜衰])| and a half(?![a-z])")
 HALF_MONTH = re.compile(r"半个?月")
 AND_MORE = re.compile(rf"[多余](?=[^{HAN}]|$|[以了未仍后前无不])")
@@ -366,12 +366,13 @@ TIME_RELATION_AFTER = re.compile(
 )
 DOSING_VERB = re.compile(
     r"(?<![a-z])(?:tak(?:en?|es|ing)|apply(?:ing)?|used?|using|inject|give|given|giving|dose|tablets?|pills?|swallow"
-    r"|drink(?:ing)?|avoid(?:ing)?|stop|skip)(?![a-z])"
+    r"|drink(?:ing)?)(?![a-z])"
 )
 # "Infuse over 30 minutes" says how long it takes, not "lasts over 30 minutes".
 SPREAD_BEFORE = re.compile(
-    r"(?<![a-z])(?:(?:infus|inject|administ|giv|intraven|taper|titrat|drip)[a-z]*+|iv)(?: [a-z0-9,.]++){0,6}"
-    r"(?<! for)(?<! lasts)(?<! takes) $"
+    r"(?:(?<![a-z])(?<!not )(?<!never )(?:(?:infus|inject|administ|giv|intraven|transfus|drip)[a-z]*+|iv|run)"
+    r"(?: (?!(?:if|when|where|for|after|with|without|birth|lasts?|lasting|takes|persists?|until|since)(?![a-z]))[a-z0-9,./%μ-]++){0,6}"
+    r"|[0-9] ?(?:m?g|mcg|μg|m?l|units?|iu|mmol|meq)(?:/kg)?)(?<! of) $"
 )
 WEEK_BEFORE = re.compile(r"(?<![a-z])(before|until|by|after|from|since) week $")
 # Molar masses in g/mol, to compare concentrations in mmol/L with those in mg/dL (PubChem, computed by PubChem 2.2).

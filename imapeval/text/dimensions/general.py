@@ -33,9 +33,9 @@ LEVEL = (
     r"(?<!to )(?<!than )(?<!below )(?<!above )(?<!below the )(?<!above the )\bnormal(?:ly)?\b|\b(?:with)?in (?:the )?(?:target|therapeutic)(?: range)?\b|\b(?:on|at) (?:target|goal)\b|(?<![于至到复])正常|(?<=分数)保留(?:型)?|(?<![出过于])(?:已?回到|降到|落在|处于|在)?(?:参考|正常)值?范围(?:之?内)?",
 )
 QUANTITY = (
-    r"\b(?:increas\w+|elevat\w+|rais(?:e|ed|es|ing)|ris(?:es?|ing)|go(?:es)? up|climb\w*|high|higher|rich)\b|升高|增高|增加|增多|偏高|过高|过多|上升|攀升|飙升|走高|上扬|猛增|激增|骤升|富含"
+    r"\b(?:increas\w+|elevat\w+|rais(?:e|ed|es|ing)|ris(?:es?|ing)|go(?:es)? up|climb\w*|high|(?<!\bor )higher|rich)\b|升高|增高|增加|增多|偏高|过高|过多|上升|攀升|飙升|走高|上扬|猛增|激增|骤升|富含"
     r"|\b(?:doubl(?:e|ed|ing)(?![ -](?:vision|blind|lumen|strand|check))|step(?:ped|ping)? up|titrat\w+ up(?:wards?)?|up-?titrat\w*|bump(?:ed)? up|turn(?:ed)? up|boost(?:ed|ing)?(?! dose)|plenty of|lots of|liberal(?:ly)?|generous|extra(?= (?:fluids?|salt|water|fib(?:re|er)|protein|calcium|iron|dose|tablets?)))\b|加量|增量|加大|上调|调高|提高|加倍|翻倍|多(?=[吃喝饮摄补](?!药))|大量(?=[饮喝摄补])|加强(?=营养|剂量)",
-    rf"\b(?:decreas\w+|reduc\w+|{LOWER}\w*|fall(?:s|ing)?|(?<!eye )(?<!ear )(?<!nose )(?<!vitamin )(?<!eye)drops?(?! (?:in|into|of|to|twice|once|daily|at|every))|dropping|go(?:es)? down|declin\w+|diminish\w*|low|poor in)\b"
+    rf"\b(?:decreas\w+|reduc\w+|(?!(?<=\bor )lower\b){LOWER}\w*|fall(?:s|ing)?|(?<!eye )(?<!ear )(?<!nose )(?<!vitamin )(?<!eye)drops?(?! (?:in|into|of|to|twice|once|daily|at|every))|dropping|go(?:es)? down|declin\w+|diminish\w*|low|poor in)\b"
     r"|降低|减低|减少|下降|偏低|过低|过少|回落|走低|下滑|骤降|(?<=体重)减轻"
     r"|\b(?:cut(?:s|ting)?(?= (?:the |your |down|back|dose|salt|sugar|fat))|halv(?:e|ed|ing)|titrat\w+ down(?:wards?)?|down-?titrat\w*|step(?:ped|ping)? down|restrict(?:s|ed|ing)? (?=(?:your |the |dietary |daily )?(?:fluids?|salt|sodium|sugar|protein|potassium|fat|water|alcohol|intake|calories|fib(?:re|er)|caffeine|phosph))|limit(?:s|ed|ing)? (?=(?:your |the |dietary |daily )?(?:fluids?|salt|sodium|sugar|protein|potassium|fat|water|alcohol|intake|calories|caffeine|phosph))|sparing(?:ly)?)\b|减量|减半|下调|调低|减药|降量|限(?=[盐水钠糖钾酒]|制(?:饮|摄|[盐水钠糖钾]|蛋白|热量))|控(?=[盐糖水油])|少(?=[吃喝饮摄放盐糖油](?!药))|略减",
 )
@@ -382,7 +382,7 @@ COMPLEMENTS = (
     (
         r"\babnormal\w*\b|(?:发现|存在|提示|出现)?异常"
         r"|\b(?:out of range|outside (?:of )?(?:the )?reference (?:range|limits)|out of the reference range)\b|超标|超出(?:参考|标准)|(?<=发育|智力)(?:迟缓|落后|低下|障碍|缺陷)|(?<=[肝肾])(?:功能?)?(?:衰竭?|不全|受损|障碍|损害)",
-        r"(?<!than )(?<!below )(?<!above )(?<!below the )(?<!above the )\bnormal(?:ly)?\b|功?(?<![于过出])正常|(?<![出过于])(?:已?回到|降到|落在|处于|在)?(?:参考|正常)值?范围(?:之?内)?",
+        r"(?<!than )(?<!below )(?<!above )(?<!below the )(?<!above the )\bnormal(?:ly)?\b|功?(?<![高低大小多少长短快慢]于)(?<!超过)(?<![超高]出)正常|(?<![出过于])(?:已?回到|降到|落在|处于|在)?(?:参考|正常)值?范围(?:之?内)?",
     ),
     (
         r"\b(?:dies|died|dead|fatal|death)\b|死亡|致命"

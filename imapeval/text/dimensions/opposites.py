@@ -190,6 +190,6 @@ def list_antonyms(word: str) -> frozenset[str]:
             *_ANTONYMS.get(word, ()),
             _NEGATING_PREFIX.sub("", word),
             *(other + word[len(one) :] for one, other in _PREFIXES if word.startswith(one)),
-            *(word[: -len(one)] + other for one, other in _SUFFIXES if word.endswith(one)),
+            *(word[: -len(one)] + other for one, other in _SUFFIXES if word.endswith(one) and word != one),
         )
     )

@@ -57,7 +57,7 @@ _DENIED_VERB = re.compile(
     r"|(?:do|does|did|can|could|should|must|may|might|will|would|need)(?: not| never)) (?!only)(?:\w+ly )?(?:rule out|(?:have|need) to(?: \w+(?= ))?|\w+)(?:(?<= be) \w+ (?:by|during|for|in|to|with))?"
     rf"|(?:(?:is|are|was|were)(?: \w+ly)? {_UNSUITABLE}|(?:should|must|(?:is|are|needs?|has|have) to) be avoided) (?:by|in|with)"
     r"|(?:is|are|was|were) (?:(?:very|highly|most) )?unlikely (?:to be|due to)"
-    r"|(?:has|have|had)(?: not|n['’]?t| never)(?: been)?(?: \w+ed)?|(?:has|have|had|shows?|showed|reveals?|revealed) (?:no|neither)"
+    r"|(?:has|have|had)(?: not|n['’]?t| never)(?: been)?(?: ruled out| \w+ed)?|(?:has|have|had|shows?|showed|reveals?|revealed) (?:no|neither)"
     r"|(?:is|are|was|were)(?: not|n['’]?t| never| no| neither)(?! only)(?: \w+(?= (?:for|in|by|with|during|to) ))?(?: (?:for|in|by|with|during|to))?"
     rf"|{_DENIES_LIST}"
     r"|(?:should|must|(?:needs?|has|have|advised|aim|best|better|careful|essential|important|make sure|necessary|recommended|remember"
@@ -74,7 +74,7 @@ _DENIED_VERB = re.compile(
 _DENIED_CLAIM = re.compile(
     r"^(?:[\w'’]+ ){0,3}no (?:\w+ )?(?:evidence|indication|proof) that (?:[\w'’-]+ ){1,4}?(?:(?:can|could|may|might|will|would) )?"
     r"(?:(?:affect|cause|cure|harm|help|improve|increase|prevent|reduce|shorten|treat|worsen)s?|leads? to)(?=\s)"
-    r"|^[^,，。；;、]{0,8}?(?:没有|缺乏|无)[^,，。；;、]{0,6}证据(?:表明|证明|显示|提示)[^,，。；;、]{0,12}?(?:会|能|可)以?"
+    r"|^[^,，。；;、]{0,8}?(?:没有|缺乏|无)[^,，。；;、]{0,6}证据(?:表明|证明|显示|提示)[^,，。；;、]{0,12}?(?<!不)(?:(?<!社)会(?![阴厌])|(?<!功)能(?![量力])|可(?![乐疑能逆]))以?"
     r"(?:引起|导致|造成|增加|治疗|预防|改善)?(?=.)",
     re.IGNORECASE,
 )
@@ -84,6 +84,18 @@ _MAX_GOVERNOR_CHARACTERS = 200
 _LAST_VERB = re.compile(
     r"\s(?:taking|using|eating|drinking|doing|take|use|eat|drink|give|do|have|apply|start|try|smoke|touch|induce|perform|get"
     r"|need|require|stop|skip|miss)(?: any)?$|(?<=[要免能以宜得应必止可勿别忌戒离需少])(?:食用|饮用|服用|进食|使用|接触|进行|再|做|吃|喝|食|饮|用|有)+$|(?<=禁)饮$",
+    re.IGNORECASE,
+)
+# What follows a list's first item with a verb of its own, and the verb of the first item at the end of a governor.
+_OWN_VERB = re.compile(
+    r"\s*(?:(?:affect|cause|cure|harm|improve|increase|prevent|reduce|shorten|treat|worsen)s (?=\w)|(?:assume|be|change|combine|come|crush|drive|get|give|go|hope|inject|lose|lower|mix|push|put|reduce|rely|restrict|run|share|skip|squeeze"
+    r"|switch|throw|treat|undergo|visit|wait|worry)\b|self-\w+|\w+(?<!ing) (?:it|them|yourself|your)\b)"
+    r"|[自擅]行|擅自|随意|盲目|过[度分]|滥用|乱|拖延|耽误|停药|硬撑|熬夜|抓挠|[吃喝]|住院|担心|缩短|延长|改善|影响|治疗|预防|缓解|减轻|降低|减少|增加",
+    re.IGNORECASE,
+)
+_SHARED_VERB = re.compile(
+    r"\s(?:apply|avoid|delay|drink|eat|exceed|exclude|give|ignore|limit|rule out|start|stop|take|use|do|(?:affect|cause|cure|harm|help|improve|increase|prevent|reduce|shorten|treat|worsen)s?)$"
+    r"|(?<=.)(?:延误|忽[视略]|避免|排除|禁食|引起|导致|造成|增加|治疗|预防|改善)$",
     re.IGNORECASE,
 )
 _DENIES_LIST_LAST = re.compile(rf"{_DENIES_LIST}(?: any)?$", re.IGNORECASE)
@@ -149,6 +161,15 @@ def strip_final_verb(governor: str) -> str:
     return _LAST_VERB.sub("", governor)
 
 
+def strip_replaced_verb(governor: str, item: str) -> str:
+    """Return a governor without its final verb if the item has a verb of its own.
+
+    >>> strip_replaced_verb("do not delay", "self-medicate"), strip_replaced_verb("do not delay", "surgery")
+    ('do not', 'do not delay')
+    """
+    return _SHARED_VERB.sub("", governor) if _OWN_VERB.match(item) else governor
+
+
 def find_governor(text: str) -> str:
     """Return the words at the start of a clause that negate or advise against all it lists; "" if there are none.
 
@@ -162,7 +183,7 @@ def find_governor(text: str) -> str:
 # The negator at the start of a governor: "do not" of "do not take".
 _NEGATOR: Mapping[Lang, re.Pattern[str]] = {
     "en": re.compile(
-        r"(?:.*?\b(?:(?:do not|don['’]?t|does(?: not|n['’]?t)(?= (?:have|need) to\b))(?: (?:have|need) to)?|never|cannot|can['’]?t|must not|should not|shouldn['’]?t|not to|no need to|nothing(?: else| more)? to)\b)?",
+        r"(?:.*?\b(?:(?:do not|don['’]?t|(?:does|did|will|wo|may|might|should|would)(?: not|n['’]?t)(?= (?:have|need) to\b))(?: (?:have|need) to)?|never|cannot|can['’]?t|must not|should not|shouldn['’]?t|not to|no need to|nothing(?: else| more)? to)\b)?",
         re.IGNORECASE,
     ),
     "zh": re.compile(r"(?:.*?(?:不要|不能|不可以?|不宜|不得|不应|禁止|勿|别))?"),

@@ -87,7 +87,7 @@ _INVERSION = re.compile(
 _REQUEST = re.compile(
     r"^(?:(?:can|could|will|would) (?:you|anyone|someone|anybody|somebody) (?:please |kindly )?"
     r"(?:help|tell|explain|advise|suggest|recommend|look|check|read|give|let|say|share)"
-    r"|(?:do you|does anyone) know|(?:may|can|could) i ask)\b|帮|咨询|请教|问一下|解释|看看",
+    r"|(?:do you|does anyone) know|have you any idea|would (?:appreciate|like|love)|(?:may|can|could) i ask)\b|帮|咨询|请教|问一下|解释|看看",
     re.IGNORECASE,
 )
 # A question that may be answered by yes or no, whether or not `find_polar_question` can restate it.

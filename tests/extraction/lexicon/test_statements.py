@@ -9,6 +9,25 @@ from imapeval.text.markup import PlainText
 from imapeval.text.negation.stance import read_stance
 
 ENGLISH = {
+    # A denying predicate of its own clause frees no item from the denial of the list.
+    "Avoid raw milk and cheese that hasn't been pasteurized.": [
+        "Avoid raw milk",
+        "Avoid cheese that hasn't been pasteurized",
+    ],
+    "Neither cancer nor infection has been ruled out.": ["Neither cancer", "Neither infection has been ruled out"],
+    "It is not hepatitis A, B or C.": ["not hepatitis A", "not B", "not C"],
+    # An item with a verb of its own does not get that of the first.
+    "You do not need to avoid exercise or be hospitalized.": [
+        "do not need to avoid exercise",
+        "do not need to be hospitalized",
+    ],
+    "Do not delay treatment, self-medicate or drive.": [
+        "Do not delay treatment",
+        "Do not self-medicate",
+        "Do not drive",
+    ],
+    "Recovery takes 6 weeks approx. Avoid sports.": ["Recovery takes 6 weeks approx", "Avoid sports"],
+    "You do not need to:\n- fast\n- stop warfarin": ["do not need to fast", "do not need to stop warfarin"],
     # Two steps and their order are one statement.
     "Use salbutamol first, then the steroid inhaler.": ["Use salbutamol before the steroid inhaler"],
     "Avoid:\n- salbutamol first, then the steroid\n- smoking": ["Avoid salbutamol before the steroid", "Avoid smoking"],
@@ -423,6 +442,8 @@ ENGLISH = {
     "This is not a substitute for medical advice.": [],
 }
 CHINESE = {
+    "不要忽视症状、自行停药。": ["不要忽视症状", "不要自行停药"],
+    "禁用激素、抗生素直到感染已排除。": ["禁用激素", "禁用抗生素直到感染已排除"],
     "有些患者会觉得恶心、头晕，但可以继续服药。": ["有些患者会觉得恶心", "头晕", "继续服药"],
     "有些患者觉得感冒要吃抗生素，其实不用。": ["不是感冒要吃抗生素"],
     "先补液，再输血。": ["先补液后输血"],
