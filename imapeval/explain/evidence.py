@@ -137,7 +137,8 @@ def _explain_link(value: str, link: Mapping[str, Any]) -> str:
     sentence = f"“{value}” {_LINK_PHRASES[link['how']]} {_name_concept(link)} ({link['concept']})"
     if link["how"] == "kind" and link["score"] < 1:
         sentence += f", by its head “{link['name']}”"
-    elif link["how"] == "mention":
+    elif link["how"] == "mention" and link["name"].lower() in value.lower():
+        # The name is that of the unified text: "painkiller" for "analgesic".
         sentence += f", “{link['name']}”"
     elif link["how"] == "index":
         sentence += f", “{link['name']}” (rated {link['score']:.2f})"

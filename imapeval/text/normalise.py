@@ -262,6 +262,8 @@ def _normalise(text: str) -> str:
 _normalise_cached = lru_cache(maxsize=1 << 15)(_normalise)
 
 _VOWEL = re.compile("[aeiouy]", re.IGNORECASE)
+# Abbreviations that are also written like words: "(Covid)".
+_ACRONYMS = frozenset({"aids", "alt", "covid", "cpap", "elisa", "mers", "sars", "tdap"})
 
 
 def is_abbreviation(inside: str) -> bool:
@@ -273,7 +275,7 @@ def is_abbreviation(inside: str) -> bool:
     if len(normalise(inside)) > _MAX_ABBREVIATION or has_chinese(inside):
         return False
     # A word may begin with a capital, too: "(Mild)".
-    is_word = len(inside) > 2 and _VOWEL.search(inside)
+    is_word = len(inside) > 2 and _VOWEL.search(inside) and inside.lower() not in _ACRONYMS
     return any(map(str.isupper, inside[1:])) or (inside[:1].isupper() and not is_word)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _CONDITION = (
     r"(?:only |especially |particularly |and |but )?(?:if|when|whenever|unless|until|provided(?: that)?(?! by\b)|in case(?: of)?|as long as"
-    r"|(?<!at )once(?! (?:an?|per|every|each|daily|weekly|monthly|yearly|only|more|again|or|if|when|in the (?:morning|afternoon|evening)|at (?:night|noon|bedtime)|before bed(?:time)?|as|now)\b)|(?<!a )while|should (?:the|it|you|he|she|they|there)\b)\b"
+    r"|(?<!\bat )once(?! (?:an?|per|every|each|daily|weekly|monthly|yearly|only|more|again|or|if|when|in the (?:morning|afternoon|evening)|at (?:night|noon|bedtime)|before bed(?:time)?|as|now)\b)|(?<!\b(?-i:a) )while|should (?:the|it|you|he|she|they|there)\b)\b"
 )
 _CONDITION_ZH = r"(?:如果|如(?=[果有无需不出症疼痛发])|若是?|假如|倘若|要是|一旦|万一|除非|直到|只要|只有|(?:即[使便]|就算|哪怕)(?=[^，,也都仍]*[不没无未]))"
 _IN_BRACKETS = re.compile(
@@ -40,7 +40,6 @@ _BEFORE = re.compile(
     rf"^(?P<inside>{_CONDITION}\s[^,，]+)[,，]\s*(?=\S)|^(?P<zh>{_CONDITION_ZH}[^,，]+|[^,，]*(?:的话|情况下)|[^,，]{{2,}}(?<![小同随按定暂及])时)[,，]\s*(?=\S)",
     re.IGNORECASE,
 )
-
 _ONLY_CONDITION = re.compile(
     rf"^(?!while\b[^,]*(?:n['’]t|\bnot)\b){_CONDITION}\s|^{_CONDITION_ZH}|(?:的话|情况下)$|^.{{2,}}(?<![小同随按定暂及])时$",
     re.IGNORECASE,
@@ -311,13 +310,14 @@ def is_untreated(phrase: Phrase) -> bool:
     return _IF_UNTREATED.fullmatch(phrase.condition) is not None
 
 
-def join_condition(phrase: Phrase) -> Phrase:
-    """Return a phrase with its condition as a part of its core, unless the condition denies something.
+def join_condition(phrase: Phrase, other: Phrase | None = None) -> Phrase:
+    """Return a phrase with its condition as a part of its core, unless only the condition, not `other`, has a negator.
 
     >>> join_condition(parse_phrase("do not vape while pregnant")).core
     'do not vape pregnant'
     """
-    if not phrase.condition or parse_condition(phrase.condition).stance.denies:
+    denies = parse_condition(phrase.condition).stance.denies
+    if not phrase.condition or (denies and not (other and other.stance.negated)):
         return phrase
     return parse_phrase(f"{phrase.core} {_CONJUNCTION.sub('', phrase.condition).strip()}")
 

@@ -263,7 +263,7 @@ _SEGMENT = re.compile(r"(?<![A-Za-z\d])([CTLS])(\d{1,2})[-–/](\d{1,2})(?![\d./
 _MAX_SEGMENTS = 5
 # What one is told to taper off is stopped gradually, but symptoms only taper off.
 _TAPER = re.compile(
-    r"^((?:(?:please|then|slowly|gradually) )?)(?:taper|wean|phas)(?:e?d|ing|e)? (?:off|out)"
+    r"^((?:(?:please|then|slowly|gradually|do not|don['’]t|never) )?)(?:taper|wean|phas)(?:e?d|ing|e)? (?:off|out)"
     r"(?= (?!(?:after|as|at|by|during|from|gradually|in|on|over|slowly|to|when|with|within)\b)\w)",
     re.IGNORECASE,
 )

@@ -60,6 +60,11 @@ def test_names_within_values_are_told():
     reference, *_ = tell("Brufen at night", "ibuprofen at night", Relation.EXACT, evidence)
     assert all(f"“{name}”" in reference for name in ("Brufen at night", "Brufen"))
     assert "(CHEBI:5855)" in reference
+    # The name is that of the text with its synonyms unified, which is not quoted as a part of the value.
+    evidence["reference"] = link(NSAID, "painkiller", "mention")
+    reference, *_ = tell("analgesic 500 mg", "ibuprofen at night", Relation.BELONGING, evidence)
+    assert "“analgesic 500 mg”" in reference
+    assert "painkiller" not in reference
 
 
 def test_one_concept_and_its_unnamed_kind():

@@ -8,9 +8,10 @@ from imapeval.text.comparison.wordings import CONTRADICTIONS, WordingVerdict, co
 SAME = [
     ("taper off atenolol", "stop atenolol gradually"),
     ("CT不如MRI那么好", "MRI比CT好"),
-    ("卒中低风险", "卒中风险低"),
     ("hematocrit (Hct)", "hematocrit"),
-    ("a normal ECG does not exclude infarction", "a normal ECG cannot exclude infarction"),
+    ("treat once stable", "treat when stable"),
+    ("coronavirus disease (Covid)", "coronavirus disease"),
+    ("HER2-negative breast cancer", "breast cancer that is HER2 negative"),
     ("肌酐正常，尿酸360umol/L", "肌酐正常，尿酸6mg/dL"),  # uric acid weighs 168.11 g/mol: 6 mg/dL are 357 umol/L
     ("食欲不振", "食欲下降"),
     ("月经不调", "月经失调"),
@@ -148,6 +149,19 @@ NARROWER = [
     ("see a doctor", "see a doctor if the fever lasts"),
 ]
 OPPOSITE = [
+    ("negative feedback remains", "positive feedback"),
+    ("a negative test does not exclude HIV", "a negative test means no HIV"),
+    ("a normal ECG does not exclude infarction", "a normal ECG excludes infarction"),
+    ("无虹膜", "有虹膜"),
+    ("不应期待立即见效", "应期待立即见效"),
+    ("do not take echinacea while breastfeeding", "take echinacea when breastfeeding"),
+    # Under one condition that denies.
+    ("如果没有症状，可以上班", "没有症状不能上班"),
+    ("driving is allowed if there are no seizures", "driving is not allowed without seizures"),
+    ("it does not cause infertility", "the vaccine causes infertility"),
+    ("carbs do not cause diabetes", "carbohydrates cause diabetes"),
+    ("soy does not cause cancer", "soya causes cancer"),
+    ("do not taper off insulin", "taper off insulin"),
     ("it spreads", "it does not spread"),
     ("(-)", "阳性"),
     ("IgM positive, IgG negative", "IgM negative, IgG positive"),
@@ -220,6 +234,7 @@ OTHER_AMOUNT = [
     ),
 ]
 OTHER_SIDE = [
+    ("低风险前列腺癌", "高风险前列腺癌"),
     ("early surgery", "late surgery"),
     ("breathe in", "breathe out"),
     ("吸气", "呼气"),
@@ -321,6 +336,7 @@ OTHER_ORDER = [
     ("吸烟者肺癌风险是不吸烟者的10倍", "不吸烟者肺癌风险是吸烟者的10倍"),
 ]
 OTHER_CASE = [
+    ("如果低风险，不需要化疗", "如果高风险，不需要化疗"),
     ("no imaging is needed if the D-dimer is negative", "no imaging is needed if the D-dimer is positive"),
     ("do a CT if the pain is on the right side", "do a CT if the pain is on the left side"),
     ("safe if pregnant", "safe if not pregnant"),
@@ -329,6 +345,9 @@ OTHER_CASE = [
     ("阴道镜（HPV阳性时）", "阴道镜（HPV阴性时）"),
 ]
 OPEN = [
+    ("低风险前列腺癌", "前列腺癌"),
+    ("低风险房颤不需要抗凝", "房颤需要抗凝"),
+    ("metformin does not cause it", "insulin causes it"),
     # Other words that begin alike.
     ("early infection", "ear infection"),
     ("ferrous sulfate", "ferric sulfate"),

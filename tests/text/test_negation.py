@@ -9,6 +9,8 @@ from imapeval.text.negation.yes_no import answer_header
 
 DENIED = """
 no surgery needed | avoid alcohol | without fever | there is no evidence of cancer | fracture ruled out
+眼部无虹膜炎 | 无晶体眼 | 无痛胃溃疡 | 镜检无性细胞 | 不应期待立即见效 | negative symptoms
+the breast cancer is ER-negative
 HIV negative | isn't contagious | isnt contagious | won't help | refrain from driving | stop warfarin
 smoking cessation | quit smoking | contraindicated in pregnancy | stay away from pollen | give up smoking
 unnecessary | out of the question | absence of fever | neither aspirin | nor ibuprofen | tea is off limits
@@ -56,6 +58,7 @@ wear gloves so you avoid burns | you don't have to stop breastfeeding | no need 
 多喝水避免便秘 | 戴口罩可避免感染 | 避免便秘的食物 | 避免感染的最好方法是洗手 | 避孕套避免感染
 吃些能避免便秘的水果 | 适当运动避免血栓
 do not stop taking it, and never skip a dose | 不得不手术 | 不吃不行 | 不是没有风险 | 睡眠呼吸暂停
+不自主运动 | 动作电位不应期 | 卵巢无性细胞瘤 | 无痛胃肠镜
 不宁腿综合征 | 左下肺不张 | 骨不连 | 半身不遂 | 无名指肿胀 | 无痛胃镜 | triple-negative breast cancer | skip lesions
 坐立不安 | 烦躁不安静脉注射地西泮 | 腹部不适用药后缓解 | 腹部不适合并发热 | 不同意见 | 不同时期 | 不同房间 | 原因不明
 视物不清 | 口齿不清 | 心律不齐 | 肾功能不全 | 消化不良好转 | 月经不调整体治疗 | 咳嗽不断 | 不久痊愈 | 不管用什么药
@@ -98,8 +101,6 @@ def test_affirmed(phrase):
         ("hardly contagious", "affirmed", "unlikely", "contagious"),
         ("the risk of bleeding is very low", "affirmed", "unlikely", "the bleeding"),
         ("cannot rule out cancer", "affirmed", "possible", "cancer"),
-        ("does not rule out cancer", "affirmed", "possible", "cancer"),
-        ("卒中低风险", "affirmed", "unlikely", "卒中"),
         ("possibly gout", "affirmed", "possible", "gout"),
         ("may be gout", "affirmed", "possible", "gout"),
         ("suspected gout", "affirmed", "possible", "gout"),
@@ -117,6 +118,8 @@ def test_affirmed(phrase):
         # Advice, and people.
         ("降低风险", "affirmed", "certain", "降低风险"),
         ("低风险人群", "affirmed", "certain", "低风险人群"),
+        ("低风险前列腺癌", "affirmed", "certain", "低风险前列腺癌"),
+        ("does not rule out cancer", "denied", "certain", "does rule out cancer"),
     ],
 )
 def test_certainty(phrase, polarity, certainty, subject):

@@ -24,6 +24,10 @@ from imapeval.types import Pair
         ("surgery unless it heals", "surgery", "unless it heals"),
         ("rest until the swelling is down", "rest", "until the swelling is down"),
         ("exercise once the pain is gone", "exercise", "once the pain is gone"),
+        # "At once" and "a while" are no conditions, but these only end alike.
+        ("do not treat once it heals", "do not treat", "once it heals"),
+        ("no marijuana while pregnant", "no marijuana", "while pregnant"),
+        ("take vitamin A while pregnant", "take vitamin A", "while pregnant"),
         ("see a doctor at once if it bleeds", "see a doctor at once", "if it bleeds"),
         ("rest provided that it helps", "rest", "provided that it helps"),
         ("萘普生（肾功能正常时）", "萘普生", "肾功能正常时"),
@@ -139,6 +143,8 @@ def test_a_condition_that_denies_is_not_joined():
         phrase = parse_phrase(value)
         assert phrase.condition
         assert join_condition(phrase) is phrase
+        assert join_condition(phrase, parse_phrase("ibuprofen")) is phrase
+        assert join_condition(phrase, parse_phrase("no ibuprofen")).condition == ""
     assert join_condition(parse_phrase("ibuprofen if it hurts")).condition == ""
 
 

@@ -101,8 +101,9 @@ def denies_another_point(denied: Phrase, affirmed: Phrase) -> bool:
     "insulin causes it".
     """
     if denied.roles and affirmed.roles and denied.roles.kind == affirmed.roles.kind == "cause":
-        cause, other = denied.role_words[0], affirmed.role_words[0]
-        if other and cause.isdisjoint(other) and not any(map(has_chinese, cause | other)):
+        # "It does not cause" names no cause.
+        cause, other = denied.role_words[0] & denied.words, affirmed.role_words[0]
+        if cause and other and cause.isdisjoint(other) and not any(map(has_chinese, cause | other)):
             return True
     point = find_content_words(read_denied_part(denied.text))
     # Chinese characters are not words: other characters may name what is denied.

@@ -88,8 +88,6 @@ _BY_CONDITIONS = {
     ConditionRelation.NARROWER: WordingVerdict.NARROWER,
     ConditionRelation.BROADER: WordingVerdict.BROADER,
 }
-
-
 _BY_ORDER = {Order.SAME: WordingVerdict.SAME, Order.EXCHANGED: WordingVerdict.OTHER_ORDER}
 
 
@@ -132,6 +130,8 @@ def compare_wordings(reference: str, response: str) -> WordingVerdict | None:
     if verdict is None and conditions in _BY_CONDITIONS:
         # What only one puts as a condition: "do not vape while pregnant", "vaping is safe in pregnancy".
         verdict = _compare_gists(join_condition(a), join_condition(b))
+        if verdict is None and _compare_gists(join_condition(a, b), join_condition(b, a)) is WordingVerdict.OPPOSITE:
+            verdict = WordingVerdict.OPPOSITE
         if verdict is WordingVerdict.OPPOSITE and not _PERMISSION.search(b.text if a.stance.denies else a.text):
             # "Stop the drug if you get a rash" does not deny "the drug causes a rash".
             return None

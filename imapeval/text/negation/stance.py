@@ -50,10 +50,9 @@ _HARMLESS = RarePattern(
     r"|\b(?:do not|don['’]?t|never) (?:hesitate|forget|worry|be afraid)(?: (?:to|about))?\b|\bwhether or not\b|\bif not\b"
     r"|\bnot (?:necessarily|always|sure|certain|clear|known|yet known)\b|\b(?:gram|rh|rhesus)[ -]negative\b|\bno[.] ?\d"
     # Names.
-    r"|\b(?:triple|double|false)[ -]negative\b|\b[a-z]{1,4}\d?[ -]negative (?=(?:breast|lung|gastric|cancers?|tumou?rs?|disease)\b)"
-    r"|\bnegative (?=(?:feedback|inotrop\w+|predictive|pressure|symptoms?)\b)|\bskip (?=lesions?\b)"
-    r"|不(?:宁腿|动杆菌|自主|随意运动|应期)|(?<=肺)不张|(?<=骨)不连|(?<=半身)不遂|三阴性?|阴性(?=症状)"
-    r"|无(?:痛(?=分娩|[胃肠]|人流)|名指|花果|水乙醇|乳链球菌|性细胞|晶体(?=眼)|虹膜|张力(?=[疝修]))"
+    r"|\btriple[ -]negative\b|\bnegative (?=(?:inotrop\w+|predictive|pressure)\b)|\bskip (?=lesions?\b)"
+    r"|不(?:宁腿|动杆菌|自主(?:运动|活动|抽动|收缩|震颤)|随意运动|应期(?![待望]))|(?<=肺)不张|(?<=骨)不连|(?<=半身)不遂|三阴性?"
+    r"|无(?:痛(?=分娩|胃肠?镜|肠镜|人流)|名指|花果|水乙醇|乳链球菌|性细胞(?=瘤)|张力(?=[疝修]))"
     # What ends before something else happens: "spotting after the period has stopped".
     r"|(?<=\w )\b(?:after|until|once|when|since|as soon as) (?:[\w'’-]+ ){1,5}?stop(?:s|ped)(?=[.,;]|$)|^(?:after|until|once|when|since|as soon as) (?:[\w'’-]+ ){1,5}?stop(?:s|ped)(?=,)"
     # Who or what a statement is about: "gallstones without symptoms need no operation".
@@ -100,9 +99,7 @@ _UNLIKELY = RarePattern(
     r"\b(?:(?:very|highly|rather|quite) )?(?:unlikely|improbable|not (?:very |at all )?(?:likely|probable))\b"
     r"|\b(?:risk|chances?|probability|likelihood|odds)(?: of)?\b(?P<what>[^,.;]{0,40}?)\b(?:(?:very|extremely|rather|quite|is|are) )+(?:low|small|slim|remote|minimal|tiny)\b"
     r"|\b(?:low|small|little|minimal|slim|remote|tiny) (?:risk|chances?|probability|likelihood)\b|\b(?:hardly|scarcely|barely|seldom|rarely)\b"
-    r"|可能性?(?:不大|很小|较小|极小|很低|较低|极低|不高|甚微)|(?:不太|不大|不怎么|不)可能(?!排除)|几乎不(?:会|可能)?|(?:概率|几率|机会|风险)(?:很|较|极|非常)?(?:小|低)"
-    # A low-risk group is not unlikely, and to lower a risk is advice.
-    r"|(?<![降减])低(?:概率|几率|风险)(?!的?(?:人|组|患者|者))",
+    r"|可能性?(?:不大|很小|较小|极小|很低|较低|极低|不高|甚微)|(?:不太|不大|不怎么|不)可能(?!排除)|几乎不(?:会|可能)?|(?:概率|几率|机会|风险)(?:很|较|极|非常)?(?:小|低)",
 )
 _HEDGE = RarePattern(
     r"\b(?:may|might|could)(?: be| have| also| well)*\b|\bcan be\b|\b(?:possibl[ey]|probabl[ey]|perhaps|maybe|presumably|likely|potential(?:ly)?)\b"
@@ -113,7 +110,7 @@ _CERTAINTY: tuple[tuple[Certainty, RarePattern], ...] = (
     (
         "possible",
         RarePattern(
-            r"\b(?:can(?:not|['’]?t| not)|(?:could|do|does|did|will|would|may|might)(?:n['’]?t| not)|not possible to) (?:be )?(?:ruled? out|excluded?)\b"
+            r"\b(?:can(?:not|['’]?t| not)|could(?:n['’]?t| not)|not possible to) (?:be )?(?:ruled? out|excluded?)\b"
             r"|(?:不|不能|不可|无法|尚不能)(?:完全)?排除",
         ),
     ),
