@@ -345,6 +345,7 @@ OTHER_CASE = [
     ("阴道镜（HPV阳性时）", "阴道镜（HPV阴性时）"),
 ]
 OPEN = [
+    ("apixaban is less risky than warfarin", "apixaban is safer than warfarin"),
     ("低风险前列腺癌", "前列腺癌"),
     ("低风险房颤不需要抗凝", "房颤需要抗凝"),
     ("metformin does not cause it", "insulin causes it"),

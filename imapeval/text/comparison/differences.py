@@ -136,6 +136,8 @@ def differ_by_antonym(a: frozenset[str], b: frozenset[str]) -> bool:
         # "small cell" and "non-small cell lung cancer".
         return True
     antonyms = find_antonyms(a, b) & ours
+    if {"les", "mor"} & (ours | theirs) == {"les"}:  # stems of less and more: "less risky" is safer
+        return False
     # "Mild effects are common" and "severe effects are rare" may both be true; 加重 and 减轻 are one word each.
     if not antonyms or sum(map(str.isascii, antonyms)) > 1:
         return False
