@@ -61,7 +61,7 @@ def test_the_body_is_that_of_an_assessment(server: Running, loaded: LoadedScorer
 
 
 def test_a_threshold_gives_a_verdict(server: Running, answers: list[dict[str, Any]]):
-    # 0.805, 0.121 and 0.680 (docs/serve.md), by one reading each; the fourth has no score.
+    # Scores as in docs/serve.md, by one reading each: one is below; the fourth has none.
     given = [{**answer, "threshold": 0.3} for answer in answers]
     reply = server.post("/score-all", {"answers": given})
     schema.AllAssessed.model_validate_json(reply.body, strict=True)
