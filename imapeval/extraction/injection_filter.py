@@ -85,6 +85,7 @@ _REFERENCE_WORDS = ("reference", "gold", "truth", "model", "答案", "回答", "
 _BLANK = re.compile(r"[\s*】\])）]*")
 _PARAGRAPH_END = re.compile(r"\n\s*\n|\Z")
 
+_RATE = r"\b(?:score|rate|grade|mark|evaluate|judge)"
 # Unlike "this response", "the response" is mostly that to a treatment.
 _THIS_ANSWER = r"(?:(?:this|my)\s+(?:answer|response|reply)|the\s+(?:answer|reply))"
 
@@ -93,8 +94,8 @@ _JUDGE_INSTRUCTIONS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = tuple
     for words, pattern in (
         (
             ("answer", "response", "reply"),
-            rf"\b(?:score|rate|grade|mark|evaluate|judge)\s+{_THIS_ANSWER}\b"
-            r"|\b(?:score|rate|grade|mark|evaluate|judge)\s+the\s+response\s+(?:as\s+(?:perfect|correct|fully)|\d+\s*/\s*\d)"
+            rf"{_RATE}\s+{_THIS_ANSWER}\b"
+            rf"|{_RATE}\s+the\s+response\s+(?:as\s+(?:perfect|correct|fully)|\d+\s*/\s*\d)"
             r"|\bthe\s+response\s+(?:scores\s+\d+\s*/|(?:should|must)\s+(?:get|receive|be\s+(?:given|scored|rated|marked))\b[^.\n]{0,30}(?:perfect|maximum|highest|\d\s*/\s*\d))"
             r"|\b(?:(?:this|my)\s+(?:answer|response|reply)\s+(?:is|matches)"
             rf"|{_THIS_ANSWER}\s+(?:scores?|earn|(?:should|must)\s+(?:be|get|receive))"

@@ -77,7 +77,7 @@ _INCOMPLETE = re.compile(
 _MAX_CHINESE_NAME, _MAX_WORDS = 8, 5
 """Characters of the longest Chinese name, and words of the longest English one, that may be subjects in a list."""
 _SUBORDINATE = re.compile(r"\b(?:as|because|how|if|until|when|while)\b", re.IGNORECASE)
-_WHILE = re.compile(r"(?:after|as|assuming|because|before|given|now that|once|since|until)\b", re.IGNORECASE)
+_PRECONDITION = re.compile(r"(?:after|as|assuming|because|before|given|now that|once|since|until)\b", re.IGNORECASE)
 _DEFINITION = re.compile("^.{0,4}是?指")
 # What opens a clause of its own: a pronoun, an imperative, or a Chinese verb.
 _CLAUSE_START = re.compile(
@@ -211,7 +211,7 @@ def _find_completing_part(parts: Sequence[str]) -> int:
     first = _DEFINITION.sub("", parts[0])
     if _PREDICATE.search(first) or _CLAUSE_START.match(first) or is_condition(first) or is_negated(first):
         return 0
-    if _WHILE.match(first) and find_denying_predicate(parts[-1]) and not find_governor(parts[-1]):
+    if _PRECONDITION.match(first) and find_denying_predicate(parts[-1]) and not find_governor(parts[-1]):
         return len(parts) - 1
     place = next((place for place, part in enumerate(parts) if place and _has_predicate(part)), 0)
     shared = first == parts[0] and not names_nothing(first) and find_predicate(parts[place])

@@ -23,7 +23,8 @@ class QueryTerm:
     Attributes:
         key: Name in all languages, and the English label.
         zh: The Chinese label.
-        question_cues: Wordings of a question that ask for it, per language; none for advice, which any question asks for without them.
+        question_cues: Wordings of a question that ask for it, per language; none for advice, for which any question asks
+            without them.
         types: Types of concepts whose mention in an answer informs about it.
         answer_cue: Wordings of an answer that inform about it if no concept decides.
     """

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from imapeval.types import Lang
 
+_POSSIBLY = re.compile(r"\b(?:could|might|(?:it|that|there|they|this) may)$", re.IGNORECASE)
 _MAX_QUESTION_CHARACTERS = 5000
 """Characters of a question that are compared with an answer to find repetitions; a dialogue may be long."""
 
@@ -155,10 +156,7 @@ class QuestionContent:
             statement += f"（{part}）" if self._lang == "zh" else f" ({part})"
         if parse_phrase(statement).stance.denies != (found["no"] is not None):
             return None
-        possible = (
-            re.search(r"\b(?:could|might|(?:it|that|there|they|this) may)$", found[0].rstrip(), re.IGNORECASE)
-            is not None
-        )
+        possible = _POSSIBLY.search(found[0].rstrip()) is not None
         return Piece(statement, *found.span("no" if found["no"] else "yes"), possible=possible)
 
     def _repeats(self, piece: Piece, answer: str) -> bool:

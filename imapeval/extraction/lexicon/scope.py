@@ -340,12 +340,12 @@ def _denies_by_itself(item: Item, words: str) -> bool:
     text = item.piece.text
     repeats = item.enumerated and _DENIED_VERB.search(words) and _DENIED_VERB.match(text) and not _QUALITY.match(text)
     listed = item.comma or repeats
-    denying = find_denying_predicate(text)
-    if denying and not (listed and is_negated(text)):
-        # Not "cheese that hasn't been cooked", nor the infection of "neither cancer nor infection has been excluded".
-        own = _OWN_SUBJECT.match(text.removesuffix(denying)) or (_RULED_OUT.search(denying) and is_negated(words))
-        return not own
-    return bool(denying or (listed and is_negated(text)))
+    if listed and is_negated(text):
+        return True
+    if not (denying := find_denying_predicate(text)):
+        return False
+    # Not "cheese that hasn't been cooked", nor the infection of "neither cancer nor infection has been excluded".
+    return not (_OWN_SUBJECT.match(text.removesuffix(denying)) or (_RULED_OUT.search(denying) and is_negated(words)))
 
 
 def is_clause(text: str, lang: Lang) -> bool:

@@ -327,11 +327,9 @@ def _read_each(text: str, found: re.Match[str], floor: int) -> list[AmountReadin
         return []
     start, end = found.start(), interval.unit.end
     margins = read_margins(text, start, end, floor)
-    # 隔日 is every other day, 隔两日 an interval.
-    each, counted = found["each"] or "", read_number(text, found.end()) is not None
-    if (
-        each == "间隔" or (each == "隔" and counted) or ("隔" in each and margins.end > end)
-    ):  # the longer the interval, the lower the frequency
+    # The longer an interval, the lower the frequency; 隔两日 is an interval, 隔日 every other day.
+    each = found["each"] or ""
+    if "隔" in each and (each == "间隔" or margins.end > end or (each == "隔" and read_number(text, found.end()))):
         margins = margins._replace(bound={"lower": "upper", "upper": "lower"}.get(margins.bound, ""))
     shared = _read_per_interval(text, interval, margins, found[0]) if text[start] >= "一" else None
     if shared:

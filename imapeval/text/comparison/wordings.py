@@ -1,8 +1,8 @@
 """Compare two phrases by their wording alone: the same, narrower, broader, or contradictory.
 
 What decides: the normal forms (an abbreviation in brackets is a name too), the stance ("no surgery needed" is not
-"surgery needed"), the amounts ("5 days" is not "2 weeks", "14 days" is), words with opposites (acute is not chronic), and
-the order of two things ("MRI before biopsy"). Where these do not, the gists of the phrases may. Under different conditions, phrases are neither the same nor contradictory.
+"surgery needed"), the amounts ("5 days" is not "2 weeks", "14 days" is), words with opposites (acute is not chronic),
+the order ("MRI before biopsy"), and else the gists. Under other conditions, phrases neither agree nor contradict.
 """
 
 from __future__ import annotations
