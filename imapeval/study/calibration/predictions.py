@@ -9,7 +9,7 @@ import numpy as np
 
 from imapeval.errors import UsageError
 from imapeval.evaluation.samples import system_label
-from imapeval.study.data.rated import make_unknown_name
+from imapeval.study.data.rated import refuse_unknown_name
 from imapeval.study.data.scores_file import check_ids, is_imported
 from imapeval.types import Score
 
@@ -90,6 +90,6 @@ def _take_scores(calibration: Calibration, run: Run, imported: ImportedScores) -
     if not is_imported(calibration.signature):
         raise UsageError(f"{metric!r} was calibrated from runs, as {calibration.signature}. Leave out --scores.")
     if metric not in imported.scores:
-        raise make_unknown_name("metric", metric, tuple(imported.scores))
+        raise refuse_unknown_name("metric", metric, tuple(imported.scores))
     check_ids(imported, [sample.id for sample in run.samples()])
     return imported.scores[metric]

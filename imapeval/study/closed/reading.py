@@ -19,7 +19,7 @@ from imapeval.study.closed.metrics.labels import (
     write_number,
 )
 from imapeval.study.closed.metrics.ordinal import measure_grades, measure_order, measure_rankings
-from imapeval.study.data.columns import lacks_column
+from imapeval.study.data.columns import refuse_missing_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,7 +119,7 @@ def read_closed_answers(
 def _read_column(rows: Sequence[Row], name: str, path: Path) -> list[_Cell]:
     for row in rows:
         if name not in row.fields:
-            raise lacks_column(row, path, name, fix="Name one of")
+            raise refuse_missing_column(row, path, name, fix="Name one of")
     return [_Cell(row.fields[name], name, path, row) for row in rows]
 
 

@@ -12,7 +12,7 @@ from imapeval.evaluation.samples.rows import error_at, is_blank, is_missing, rea
 from imapeval.study.closed.drbenchmark.runs import TaskRun, check_length, parse_share, require_same_items
 from imapeval.study.closed.drbenchmark.tasks import Kind, Task, parse_answer
 from imapeval.study.closed.metrics.labels import NO_ANSWER, match_labels, write_number
-from imapeval.study.data.columns import find_columns, lacks_column
+from imapeval.study.data.columns import find_columns, refuse_missing_column
 from imapeval.study.data.scales import RatingScale
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def read_task_table(paths: Sequence[Path]) -> tuple[list[TaskRun], dict[tuple[st
     for path in paths:
         for row in read_file(str(path)):
             if lacking := [name for name in _NEEDED if name not in row.fields]:
-                raise lacks_column(row, path, lacking[0], fix="Name one of its columns so")
+                raise refuse_missing_column(row, path, lacking[0], fix="Name one of its columns so")
             name, item = (str(row.fields[column]) for column in ("task", "id"))
             model, run = (
                 str(next((row.fields[column] for column in columns if not is_missing(row.fields.get(column))), ""))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from imapeval.evaluation.samples.rows import Row
 
 
-def lacks_column(row: Row, path: Path, name: str, *, fix: str) -> InputError:
+def refuse_missing_column(row: Row, path: Path, name: str, *, fix: str) -> InputError:
     """Return the error about a column that a row does not have; those that it has follow the fix."""
     return error_at(row, path, f"there is no column {name!r}", fix=f"{fix}: {list_columns(row.fields)}.")
 

@@ -105,11 +105,11 @@ def choose_names(kind: str, wanted: Sequence[str] | None, known: Sequence[str]) 
     """
     for name in wanted or ():
         if name not in known:
-            raise make_unknown_name(kind, name, known)
+            raise refuse_unknown_name(kind, name, known)
     return tuple(dict.fromkeys(known if wanted is None else wanted))
 
 
-def make_unknown_name(kind: str, name: str, known: Sequence[str]) -> UsageError:
+def refuse_unknown_name(kind: str, name: str, known: Sequence[str]) -> UsageError:
     """Return the error about an unknown name, such as that of a dimension."""
     return UsageError(f"there is no {kind} {name!r}. There are: {', '.join(known)}.")
 

@@ -24,7 +24,7 @@ from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples.files.formats import read_file
 from imapeval.study.closed.drbenchmark.data import read_data
 from imapeval.study.closed.drbenchmark.tasks import load_tasks
-from imapeval.study.data.columns import lacks_column
+from imapeval.study.data.columns import refuse_missing_column
 from imapeval.text.language import HAN, detect_lang
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def read_texts(path: Path, *, columns: Sequence[str] = ()) -> dict[tuple[str, st
     for row in read_file(str(path)):
         own = [name for name in columns or _COLUMNS if row.fields.get(name) not in (None, "", [])]
         if unknown := [name for name in columns if name not in row.fields]:
-            raise lacks_column(row, path, unknown[0], fix="Name one of")
+            raise refuse_missing_column(row, path, unknown[0], fix="Name one of")
         for name in own:
             for text in _list_texts(row.fields[name], words=name != "references"):
                 if not "".join(text).strip():

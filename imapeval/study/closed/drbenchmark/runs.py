@@ -12,7 +12,7 @@ from imapeval.files import refuse_stream
 from imapeval.parsing import parse_json
 from imapeval.study.closed.drbenchmark.data import read_data
 from imapeval.study.closed.drbenchmark.tasks import load_tasks, parse_answer
-from imapeval.study.data.columns import lacks_column
+from imapeval.study.data.columns import refuse_missing_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -173,7 +173,7 @@ def read_predictions(paths: Iterable[Path], data: Path) -> list[TaskRun]:
         for row in read_file(str(path)):
             fields = {what: next((n for n in names if n in row.fields), None) for what, names in _COLUMNS.items()}
             if lacking := [what for what, name in fields.items() if name is None]:
-                raise lacks_column(row, path, lacking[0], fix="Name one of its columns so")
+                raise refuse_missing_column(row, path, lacking[0], fix="Name one of its columns so")
             name, model, item, predicted = (row.fields[str(fields[what])] for what in _COLUMNS)
             run, share = (next((row.fields[n] for n in names if n in row.fields), None) for names in _OPTIONAL.values())
             task = known.get(str(name).casefold())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import InputError, UsageError
-from imapeval.study.data.rated import make_unknown_name
+from imapeval.study.data.rated import refuse_unknown_name
 from imapeval.study.data.ratings.source import COLUMN_ROLES, LARGEST_RATING
 from imapeval.study.data.scales import describe_scale, is_on_scale
 
@@ -253,7 +253,7 @@ def _check_names(dimensions: Mapping[str, int], source: RatingsSource, scales: M
         return
     for name in source.wanted or ():
         if name not in dimensions:
-            raise make_unknown_name("dimension", name, known)
+            raise refuse_unknown_name("dimension", name, known)
     for option, names in missing.items():
         if names:
             raise UsageError(
