@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from imapeval.errors import UsageError
 from imapeval.evaluation.samples.files.formats import read_file
@@ -63,7 +63,9 @@ ROWS: Mapping[str, int] = {
 }
 """Answers in each of the public files, by the file's name (dataset card of `lavita/imapScore` on Hugging Face)."""
 
-_ABSTRACT: Mapping[str, float] = {"imapscore": 0.798, "n-gram": 0.899, "embedding": 0.817, "LLM": 0.326}
+_IMAPSCORE_GAIN = 0.798
+_GROUP_GAINS: Mapping[Group, float] = {"n-gram": 0.899, "embedding": 0.817, "LLM": 0.326}
+"""The gains that the abstract reports: of imapScore over the other metrics, and of imap in each group of metrics."""
 
 _ON_IMAPS = "+imap"
 
@@ -203,8 +205,7 @@ def correlate_table(rated: Rated, *, seed: int, resamples: int) -> dict[PaperCel
     sets = [system.partition("/")[0] for system in rated.systems]
     for name in dict.fromkeys(sets):
         part = compute(rated.take([row for row, other in enumerate(sets) if other == name]))
-        means = {_find_cell(row)._replace(system=name): row for row in part if row.dimension == ALL}
-        found |= means
+        found |= {_find_cell(row)._replace(system=name): row for row in part if row.dimension == ALL}
     return found
 
 
@@ -260,22 +261,20 @@ def _subtract(ours: float | None, paper: float | None) -> float | None:
 
 def _compute_gains(means: Mapping[str, float | None]) -> list[Gain]:
     others = _drop_missing(means.get(name) for name, _ in METRICS.values())
-    paper = _ABSTRACT["imapscore"]
     gains = [
-        _compute_gain("imapScore over the other metrics", paper, _drop_missing([means.get("imapscore:paper")]), others),
-        _compute_gain(
-            "imapScore (our default) over the other metrics", paper, _drop_missing([means.get("imapscore")]), others
-        ),
+        _compute_gain(what, _IMAPSCORE_GAIN, _drop_missing([means.get(name)]), others)
+        for what, name in (
+            ("imapScore over the other metrics", "imapscore:paper"),
+            ("imapScore (our default) over the other metrics", "imapscore"),
+        )
     ]
-    for group in get_args(Group):
-        if group not in _ABSTRACT:
-            continue
+    for group, gain in _GROUP_GAINS.items():
         members = [name for name, other in METRICS.values() if other == group]
         names = [name for name in members if None not in (means.get(name), means.get(f"{name}{_ON_IMAPS}"))]
         gains.append(
             _compute_gain(
                 f"imap in {group} metrics ({', '.join(names) or 'none was run'})",
-                _ABSTRACT[group],
+                gain,
                 _drop_missing(means[f"{name}{_ON_IMAPS}"] for name in names),
                 _drop_missing(means[name] for name in names),
             )

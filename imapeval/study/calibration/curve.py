@@ -85,7 +85,7 @@ class PredictionErrors:
             mean rating does.
         half_width: A new answer's rating lies within so many points of its prediction in `confidence` of cases.
         confidence: Confidence level of `half_width` and of the intervals.
-        questions: Number of different questions among them.
+        n, questions: Number of answers, and of different questions among them.
     """
 
     mean_absolute: tuple[float, Interval]

@@ -91,8 +91,8 @@ def measure_groups(
             continue
         off = ratings[own] - predicted[own]
         (low, high), (absolute_low, absolute_high) = (
-            ends_of(mean_interval(column, seed=seed, clusters=clusters, resamples=resamples))
-            for column in (off, np.abs(off))
+            ends_of(mean_interval(column, seed=seed, clusters=clusters, differences=differences, resamples=resamples))
+            for column, differences in ((off, True), (np.abs(off), False))
         )
         found.append(
             GroupError(

@@ -18,6 +18,7 @@ McCaffrey 2002, for regression), with t quantiles of the rated questions less on
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from math import sqrt
 from typing import TYPE_CHECKING
@@ -25,14 +26,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval._optional import require
+from imapeval.study.arrays import EQUAL
 from imapeval.study.data.scales import RatingScale
 from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.coverage import FEW_DIFFERENT, NEARLY_EQUAL
 from imapeval.study.number_format import format_decimal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from imapeval.study.arrays import Counts, Floats
     from imapeval.study.data.rated import Rated
 
@@ -157,7 +157,8 @@ def estimate_mean(
     # Centred to avoid cancellation in the sums of squares; the estimate does not depend on the origin of the scores.
     scores, unrated_scores = scores - scores.mean(), unrated_scores - scores.mean()
     given = 0.0 if unrated == 0 else weight
-    by_question = np.stack([_sum_by_question(own, column, size) for column in _sum_up(ratings, scores).T], axis=1)
+    columns = (np.ones_like(ratings), ratings, scores, ratings * scores, scores**2)
+    by_question = np.stack([np.bincount(own, column, minlength=size) for column in columns], axis=1)
     totals, there = by_question.sum(axis=0), by_question[:, 0] > 0
     values, weights = _estimate(totals[None], unrated_scores, given)
     left_out, _ = _estimate(totals - by_question[there], unrated_scores, given)
@@ -169,18 +170,14 @@ def estimate_mean(
         # The usual small-sample factor for clusters.
         factor = sqrt(clusters / max(1, clusters - 1))
         shifted = chosen * (unrated_scores - unrated_scores.mean()) / unrated
-        influence += factor * _sum_by_question(others, shifted, size)
+        influence += factor * np.bincount(others, shifted, minlength=size)
     return _make_estimate(value, influence, rated, chosen)
 
 
-def _sum_up(ratings: Floats, scores: Floats) -> Floats:
-    """Return each answer's contribution to the sums behind an estimate, shape (n, 5)."""
-    return np.column_stack((np.ones_like(ratings), ratings, scores, ratings * scores, scores**2))
-
-
 def _estimate(sums: Floats, unrated_scores: Floats, weight: float | None) -> tuple[Floats, Floats]:
-    """Return estimates of the mean rating, and the weights of the scores, shapes (m,), from sums of `_sum_up`.
+    """Return estimates of the mean rating, and the weights of the scores, shapes (m,).
 
+    The sums, shape (m, 5), are those of the rated answers: their number, ratings, scores, products and squared scores.
     Without a weight, the one that makes the variance smallest for independent answers is taken.
     """
     n, rating, score, product, square = sums.T
@@ -197,10 +194,6 @@ def _estimate(sums: Floats, unrated_scores: Floats, weight: float | None) -> tup
         weights = np.full_like(n, weight)
     mean = float(unrated_scores.mean()) if unrated else 0.0
     return (rating - weights * score) / n + weights * mean, weights
-
-
-def _sum_by_question(questions: Counts, numbers: Floats, size: int) -> Floats:
-    return np.bincount(questions, numbers, minlength=size).astype(np.float64)
 
 
 def _make_estimate(value: float, influence: Floats, rated: int, weight: float) -> MeanEstimate:
@@ -319,7 +312,7 @@ def _warn_if_not_random(scores: Floats, unrated_scores: Floats, *, sign: float) 
     error = sqrt(scores.var(ddof=1) / len(scores) + unrated_scores.var() / len(unrated_scores))
     distance = float(scores.mean() - unrated_scores.mean())
     # A random sample exceeds three standard errors once in 370 times.
-    if error == 0 or abs(distance) <= 3 * error:
+    if abs(distance) <= max(3 * error, EQUAL):
         return None
     ours, others = (format_decimal(sign * float(some.mean())) for some in (scores, unrated_scores))
     return (
@@ -331,22 +324,20 @@ def _warn_if_not_random(scores: Floats, unrated_scores: Floats, *, sign: float) 
 def _subtract(
     found: dict[str, tuple[MeanEstimate, MeanEstimate]], dimension: str, metric: str, *, length: float | None
 ) -> list[SystemDifference]:
-    names: Sequence[str] = list(found)
     rows: list[SystemDifference] = []
-    for index, first in enumerate(names):
-        for second in names[index + 1 :]:
-            helped, plain = (
-                _subtract_estimates(one, other) for one, other in zip(found[first], found[second], strict=True)
+    for first, second in itertools.combinations(found, 2):
+        helped, plain = (
+            _subtract_estimates(one, other) for one, other in zip(found[first], found[second], strict=True)
+        )
+        if length is not None:
+            helped, plain = (_clip(difference, -length, length) for difference in (helped, plain))
+        rows.append(
+            SystemDifference(
+                *(first, second, dimension, metric),
+                *(helped.value, helped.low, helped.high),
+                *(plain.value, plain.low, plain.high),
             )
-            if length is not None:
-                helped, plain = (_clip(difference, -length, length) for difference in (helped, plain))
-            rows.append(
-                SystemDifference(
-                    *(first, second, dimension, metric),
-                    *(helped.value, helped.low, helped.high),
-                    *(plain.value, plain.low, plain.high),
-                )
-            )
+        )
     return rows
 
 

@@ -82,7 +82,8 @@ def join_ratings(
         A row per answer in the order of the runs, and the report. Questions are numbered by their texts.
 
     Raises:
-        UsageError: A metric or dimension does not exist, or no answer is rated.
+        UsageError: A metric or dimension does not exist, no answer is rated, or one is rated with and without its
+            system.
         InputError: Runs contradict each other.
     """
     chosen = tuple(read_signatures(runs, metrics))
@@ -244,7 +245,7 @@ def _read_scores(
                 scores[cell], found[cell] = score, number
             elif score != scores[cell] and not np.isnan(score):
                 raise InputError(
-                    f"{result.metric!r} gives the answer {result.id[:60]!r} {score:g} here and {scores[cell]:g} in "
+                    f"{result.metric!r} gives the answer {result.id[:60]!r} {score} here and {scores[cell]} in "
                     f"{runs[int(found[cell])].folder}, with the same signature",
                     path=run.folder,
                     fix="Give one of the runs; `imapeval study robustness` compares repeated ones.",

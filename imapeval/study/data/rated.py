@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from imapeval.study.data.ratings.collection import Ratings
 
 
+SYSTEM, DIMENSION = "system", "dimension"
+"""Facets that every study has: the system and the rating dimension."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rated:
     """Answers with their scores and ratings. Rows are answers, in one order everywhere; NaN is "no number" throughout.
@@ -37,7 +41,7 @@ class Rated:
         lower_is_better: Metrics for which a low score is good, such as perplexities.
         facets: Groups that answers fall into, by name ("task", "language"), shape (n,); "" where unknown.
         covariates: Numbers about the answers, by name ("response characters", "compression"), shape (n,); NaN where
-            unknown.
+            unknown. No facet or covariate is named `SYSTEM` or `DIMENSION`.
     """
 
     ids: tuple[str, ...]
@@ -68,6 +72,8 @@ class Rated:
         for name, (found, expected) in shapes.items():
             if found != expected:
                 raise ValueError(f"{name} has the shape {found}, expected {expected}")
+        if taken := {SYSTEM, DIMENSION} & {*self.facets, *self.covariates}:
+            raise ValueError(f"{min(taken)!r} is a facet of every study; give it another name")
         if np.isinf(self.scores).any() or np.isinf(self.ratings).any():
             raise ValueError("scores and ratings are finite or NaN")
 

@@ -62,7 +62,8 @@ class ImportedScores:
 def read_scores(path: Path) -> ImportedScores:
     """Read a file of scores; see the module's docstring.
 
-    Empty cells, null, NaN and "NA" mean no score. Higher scores count as better; negate them if lower is better.
+    Empty cells, null, a NaN of JSON or Parquet, and "NA" or "N/A" mean no score. Higher scores count as better; negate
+    them if lower is better.
 
     Raises:
         InputError: It is not a file, or its content is invalid; the message names the file, line (or record) and fix.

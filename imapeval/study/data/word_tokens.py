@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, cast
 from imapeval._optional import require
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples.files.formats import read_file
+from imapeval.evaluation.samples.rows import is_missing
 from imapeval.study.closed.drbenchmark.data import read_data
 from imapeval.study.closed.drbenchmark.tasks import load_tasks
 from imapeval.study.data.columns import refuse_missing_column
@@ -212,19 +213,21 @@ def read_texts(path: Path, *, columns: Sequence[str] = ()) -> dict[tuple[str, st
             raise InputError("holds no data set of DrBenchmark", path=path, fix="Give a table, or save one there.")
         return found
     for row in read_file(str(path)):
-        own = [name for name in columns or _COLUMNS if row.fields.get(name) not in (None, "", [])]
+        own = [name for name in columns or _COLUMNS if not is_missing(row.fields.get(name))]
         if unknown := [name for name in columns if name not in row.fields]:
             raise refuse_missing_column(row, path, unknown[0], fix="Name one of")
+        task, said = (
+            "" if is_missing(given) else str(given).strip() for given in map(row.fields.get, ("task", "lang"))
+        )
         for name in own:
             for text in _list_texts(row.fields[name], words=name != "references"):
                 if not "".join(text).strip():
                     continue
-                said = str(row.fields.get("lang") or "").strip()
                 # "zh-CN" and "ZH" are Chinese.
                 lang = re.split("[-_]", said.lower())[0] or detect_lang(
                     text if isinstance(text, str) else "".join(text)
                 )
-                found.setdefault((str(row.fields.get("task") or path.stem), lang), []).append(text)
+                found.setdefault((task or path.stem, lang), []).append(text)
     if not found:
         raise InputError("holds no texts", path=path, fix="Name the columns with --text.")
     return found

@@ -25,8 +25,6 @@ from imapeval.study.intervals.bootstrap import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from imapeval.study.arrays import Floats
     from imapeval.study.data.rated import Rated
 
@@ -39,7 +37,7 @@ class Abstention:
     """The error that remains when a metric abstains on some of the answers.
 
     Attributes:
-        share: Of the answers on which it abstains, 0..1.
+        share: Share of the answers on which it abstains, 0..1.
         error: Mean of |rating - predicted rating| over the other answers, in rating points.
         low, high: Bounds of its 95% interval.
         change: The error less that without abstention; below 0 where abstaining helps.
@@ -85,14 +83,13 @@ def measure_abstention(
     dimension: str,
     stability: Floats,
     *,
-    shares: Sequence[float] = SHARES,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> list[Abstention]:
     """Measure the error that remains when a metric abstains on its least stable scores.
 
     The stability of each answer's score may be any number that is higher the surer a score is; NaN where it is not
-    known. There is a row for no abstention, and one for each share.
+    known. There is a row for no abstention, and one for each of `SHARES`.
 
     Raises:
         UsageError: Fewer than 20 questions have a score, a stability and a rating, or all scores are the same.
@@ -114,7 +111,7 @@ def measure_abstention(
     everything = np.ones((1, len(rows)))
     found: list[Abstention] = []
     without: Floats = np.zeros(0)
-    for share in (0.0, *shares):
+    for share in (0.0, *SHARES):
 
         def remaining(weights: Floats, doubt: Floats = -stability[rows], share: float = share) -> Floats:
             return _average_remaining(errors, doubt, weights, share)

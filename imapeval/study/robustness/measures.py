@@ -20,7 +20,7 @@ from imapeval.study.intervals.bootstrap import (
     number_clusters,
     percentile_interval,
 )
-from imapeval.study.number_format import format_decimal, format_percent
+from imapeval.study.number_format import format_decimal, format_percent, format_score
 from imapeval.study.robustness.statistics import (
     reversed_pairs_share,
     reversed_systems_share,
@@ -65,10 +65,11 @@ class Robustness:
             in which the better system by mean score is the worse one the other time). Of all: "icc" (share of the
             variance of scores that lies between the answers or questions; the rest is noise).
         value: None where it is undefined.
-        low, high: Bounds of the 95% interval; None where the value is, or where there is one question only.
+        low, high: Bounds of the 95% interval; None where the value is None, with a single question, or where a
+            resample has no value; `reason` says which.
         n: Answers, texts or questions that went in.
-        scores: Scores of them, originals included.
-        missing: Scores that failed.
+        scores: Number of their scores, originals included.
+        missing: Number of scores that failed.
         reason: Why there is no value or no interval.
     """
 
@@ -92,7 +93,7 @@ class _WeightedRows:
     Attributes:
         table: Scores of the answers, texts or questions that go in.
         compute: The statistic of weighted rows.
-        questions: Of each row.
+        questions: Question of each row.
         bounds: Lowest and highest possible value; None where there is none or it is never undefined.
         problem: Why it is undefined, where it is.
         empty: Why there are no rows, where there are none.
@@ -240,9 +241,10 @@ def _describe_metric(metric: str, rows: dict[StatisticName, Robustness]) -> str:
         spread = ""
         if "relative_change" in values:
             spread = f" ({format_decimal(values['relative_change'], digits=2)} standard deviations)"
-        said.append(f"rewording an answer moves its score by {values['absolute_change']:.3g} on average{spread}")
+        moved = format_score(values["absolute_change"])
+        said.append(f"rewording an answer moves its score by {moved} on average{spread}")
     if "within_sd" in values:
-        said.append(f"scores that should be the same have a standard deviation of {values['within_sd']:.3g}")
+        said.append(f"scores that should be the same have a standard deviation of {format_score(values['within_sd'])}")
     if "icc" in values:
         # Below 0 the estimate says that all of the variance is noise.
         share = format_percent(1 - max(values["icc"], 0))

@@ -16,6 +16,7 @@ from imapeval.errors import UsageError
 from imapeval.study.correlation.base import MIN_ROWS, InfluencedCoefficient
 from imapeval.study.correlation.coefficients import explain_undefined, find_coefficient
 from imapeval.study.data.ratings.collection import average_exactly
+from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.study.number_format import format_decimal, format_percent
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from imapeval.study.arrays import Counts, Flags, Floats
     from imapeval.study.data.rated import Rated
-    from imapeval.study.data.scales import RatingScale
 
 NOISE = (0.25, 0.5, 1.0)
 """Standard deviations of the noise that is added to the ratings, in rating points."""
@@ -69,11 +69,11 @@ class Fragility:
 
     Attributes:
         first, second: The metrics, the better one first.
-        difference: Of their correlations.
-        removed: So many answers, the ones that speak most for the first, are enough to turn the order; None where
-            half of the answers are not.
+        difference: Difference between their correlations.
+        removed: Number of answers, those that speak most for the first metric, whose removal reverses the order; None
+            where removing half of the answers does not.
         n: Answers with both scores and a rating, of the systems in which both metrics have a correlation.
-        ids: Of the removed answers, the most influential first.
+        ids: Ids of the removed answers, the most influential first.
         sentence: The same in words.
     """
 
@@ -98,7 +98,7 @@ def require_correlations(rated: Rated) -> None:
         for metric in rated.metrics:
             scores = rated.scores_of(metric)
             rows = np.isfinite(scores) & np.isfinite(ratings)
-            _require_correlation(metric, dimension, scores[rows], ratings[rows], _number_systems(rated)[rows])
+            _require_correlation(metric, dimension, scores[rows], ratings[rows], number_clusters(rated.systems)[rows])
 
 
 def shift_ratings(rated: Rated, metric: str, dimension: str, *, seed: int = 0) -> list[RatingShift]:
@@ -111,7 +111,7 @@ def shift_ratings(rated: Rated, metric: str, dimension: str, *, seed: int = 0) -
         UsageError: The correlation is undefined.
     """
     scores, ratings = rated.scores_of(metric), rated.ratings_of(dimension)
-    systems = _number_systems(rated)
+    systems, scale = number_clusters(rated.systems), rated.scales.get(dimension)
     rows = np.isfinite(scores) & np.isfinite(ratings)
     _require_correlation(metric, dimension, scores[rows], ratings[rows], systems[rows])
     # Noise would give a correlation to a system whose ratings are all equal, which has none before.
@@ -126,7 +126,10 @@ def shift_ratings(rated: Rated, metric: str, dimension: str, *, seed: int = 0) -
         drawn: list[float] = []
         for start in range(0, repeats, at_once):
             noise = generator.normal(0.0, spread, (min(at_once, repeats - start), n))
-            noisy = _clip_to_scale(ratings[rows] + noise, rated.scales.get(dimension))
+            noisy = ratings[rows] + noise
+            if scale is not None:
+                # Not on its steps: a mean over raters lies between them.
+                noisy = np.clip(noisy, scale.low, scale.high)
             drawn += _correlate_each(scores[rows], noisy, systems[rows])
         after = _mean(drawn)
         shifts.append(RatingShift(metric, dimension, f"noise of {spread:g} points", "noise", before, after, n))
@@ -143,26 +146,26 @@ def shift_ratings(rated: Rated, metric: str, dimension: str, *, seed: int = 0) -
 
 
 def find_fragility(rated: Rated, first: str, second: str, dimension: str) -> Fragility:
-    """Find how few answers, taken away, turn the order of two metrics.
+    """Find how few answers must be removed to reverse the order of two metrics.
 
     The answers are ranked by their influence on the difference, to first order, and taken away in that order
     (Broderick, Giordano and Meager 2020, "An Automatic Finite-Sample Robustness Metric"). The difference without them
-    is computed anew, for about 2 log2(n) numbers of answers, until one is found that turns the order while one fewer
-    does not. It is an upper bound: another set might be smaller.
+    is computed anew, for about 2 log2(n) numbers of answers, until one is found that reverses it while one fewer does
+    not. It is an upper bound: another set might be smaller.
 
     Raises:
         UsageError: A correlation is undefined, both are equal, or no system has both.
     """
     one, other, ratings = rated.scores_of(first), rated.scores_of(second), rated.ratings_of(dimension)
     rows = np.flatnonzero(np.isfinite(one) & np.isfinite(other) & np.isfinite(ratings))
-    one, other, ratings, systems = one[rows], other[rows], ratings[rows], _number_systems(rated)[rows]
+    one, other, ratings, systems = one[rows], other[rows], ratings[rows], number_clusters(rated.systems)[rows]
     for metric, scores in ((first, one), (second, other)):
         _require_correlation(metric, dimension, scores, ratings, systems)
     # As in `compare`: means over different systems cannot be compared.
     both = _find_correlated(ratings, systems, one, other)
     if not both.any():
         raise UsageError(
-            f"{first} and {second} both correlate with {dimension} in no system: there is no order to turn. Name "
+            f"{first} and {second} both correlate with {dimension} in no system: there is no order to reverse. Name "
             "another metric with --against, or other dimensions with --dimensions."
         )
     rows, one, other, ratings, systems = rows[both], one[both], other[both], ratings[both], systems[both]
@@ -171,8 +174,8 @@ def find_fragility(rated: Rated, first: str, second: str, dimension: str) -> Fra
     difference = found[0].value - found[1].value
     if difference == 0:
         raise UsageError(
-            f"{first} and {second} correlate equally with {dimension}: there is no order to turn. Name another metric "
-            "with --against, or other dimensions with --dimensions."
+            f"{first} and {second} correlate equally with {dimension}: there is no order to reverse. Name another "
+            "metric with --against, or other dimensions with --dimensions."
         )
     if difference < 0:
         return find_fragility(rated, second, first, dimension)
@@ -204,7 +207,7 @@ def find_fragility(rated: Rated, first: str, second: str, dimension: str) -> Fra
     else:
         sentence = (
             f"{removed} of {n} answers ({format_percent(removed / n, digits=3)}) decide that {first} is ahead of "
-            f"{second} in {dimension} (difference {format_decimal(difference)}): without them the order turns."
+            f"{second} in {dimension} (difference {format_decimal(difference)}): without them the order is reversed."
         )
     return Fragility(first, second, dimension, difference, removed, n, ids, sentence)
 
@@ -245,11 +248,7 @@ def _correlate(scores: Floats, ratings: Floats, systems: Counts) -> InfluencedCo
         if explain_undefined(scores[theirs], ratings[theirs]) is None:
             value, rows[theirs] = find_coefficient("spearman").with_influences(scores[theirs], ratings[theirs])
             values.append(value)
-    return (
-        InfluencedCoefficient(float(np.mean(values)), rows / len(values))
-        if values
-        else InfluencedCoefficient(nan, rows)
-    )
+    return InfluencedCoefficient(float(np.mean(values)) if values else nan, rows / max(1, len(values)))
 
 
 def _correlate_each(scores: Floats, ratings: Floats, systems: Counts) -> list[float]:
@@ -269,16 +268,7 @@ def _mean(values: Sequence[float]) -> float | None:
     return float(np.mean(defined)) if defined else None
 
 
-def _number_systems(rated: Rated) -> Counts:
-    return np.unique(rated.systems, return_inverse=True)[1]
-
-
 def _average(table: Floats) -> Floats:
     """Return the mean over the raters, NaN where nobody rated, shape (n,)."""
     given = np.isfinite(table)
     return average_exactly(table[given], np.nonzero(given)[0], size=len(table))
-
-
-def _clip_to_scale(ratings: Floats, scale: RatingScale | None) -> Floats:
-    # Not on its steps: a mean over raters lies between them.
-    return ratings if scale is None else np.clip(ratings, scale.low, scale.high)

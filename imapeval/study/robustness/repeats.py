@@ -43,8 +43,9 @@ class Repeats:
 
     Attributes:
         kind: What was done again.
-        lang: Of the texts: scores of several languages lie so far apart that beside them nothing else would show.
-        ids: Of the units, n of them: the original, the text, or the first answer to the question.
+        lang: Language of the texts. Languages are kept apart, because the differences between them would hide all
+            others.
+        ids: Ids of the n units: the original, the text, or the first answer to the question.
         questions: A number per question from 0, shape (n,).
         systems: System of each answer, shape (n,).
         metrics: Names, m of them.
@@ -90,9 +91,9 @@ def gather_repeats(runs: Sequence[Run], *, metrics: Sequence[str] | None = None)
     """
     chosen = _choose(runs, metrics)
     answers = _read_answers(runs)
-    scores, signatures = _read_scores(runs, chosen)
+    scores = _read_scores(runs, chosen)
     reworded = [list(texts.values()) for texts in answers.values() if len(texts) > 1]
-    _check_signatures(reworded, runs, chosen, signatures)
+    _check_signatures(reworded, runs, chosen)
     again = [text for texts in answers.values() for text in texts.values() if len(text.scored) > 1]
     sampled: dict[tuple[object, ...], list[_Wording]] = {}
     for texts in answers.values():
@@ -173,37 +174,25 @@ def _add(texts: dict[str, _Wording], sample: Sample, number: int, runs: Sequence
     texts.setdefault(sample.response, _Wording(sample)).scored.append((number, sample.id))
 
 
-def _read_scores(
-    runs: Sequence[Run], metrics: Sequence[str]
-) -> tuple[dict[tuple[tuple[int, str], str], float], dict[tuple[int, str], str]]:
-    """Return the scores, by run and id, and metric, and the signatures by run and metric."""
+def _read_scores(runs: Sequence[Run], metrics: Sequence[str]) -> dict[tuple[tuple[int, str], str], float]:
+    """Return the scores, by run and id, and metric."""
     wanted = frozenset(metrics)
-    scores = {
+    return {
         ((number, result.id), result.metric): result.outcome.value
         for number, run in enumerate(runs)
         for result in run.results()
         if result.metric in wanted and isinstance(result.outcome, Score)
     }
-    signatures = {
-        (number, metric): run.manifest["settings"]["metrics"][metric]
-        for number, run in enumerate(runs)
-        for metric in metrics
-    }
-    return scores, signatures
 
 
-def _check_signatures(
-    reworded: Sequence[Sequence[_Wording]],
-    runs: Sequence[Run],
-    metrics: Sequence[str],
-    signatures: Mapping[tuple[int, str], str],
-) -> None:
+def _check_signatures(reworded: Sequence[Sequence[_Wording]], runs: Sequence[Run], metrics: Sequence[str]) -> None:
     """Refuse rewordings that were scored in another way: what differs then is not the wording alone."""
+    settings = [run.manifest["settings"]["metrics"] for run in runs]
     for one, other in sorted({(texts[0].scored[0][0], text.scored[0][0]) for texts in reworded for text in texts}):
         for metric in metrics:
-            if signatures[one, metric] != signatures[other, metric]:
+            if settings[one][metric] != settings[other][metric]:
                 raise InputError(
-                    f"{metric} is {signatures[other, metric]} here, but {signatures[one, metric]} in "
+                    f"{metric} is {settings[other][metric]} here, but {settings[one][metric]} in "
                     f"{runs[one].folder}, of which this run rewords answers",
                     path=runs[other].folder,
                     fix="Score both in the same way, or name other --metrics.",

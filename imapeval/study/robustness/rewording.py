@@ -73,15 +73,15 @@ async def reword_answers(
     """Return for each sample its rewordings, or why there are none, by the sample's id and in their order.
 
     A rewording is a sample with the id "ID#1", "ID#2", ..., the response in other words, without ratings, which nobody
-    gave to it; `meta` names what it rewords (`repeats.ORIGINAL_COLUMN`). So many answers are reworded at the same time
-    as the model makes good use of; the rewordings of one answer one after the other, each with a seed of its own.
+    gave to it; `meta` names what it rewords (`repeats.ORIGINAL_COLUMN`). As many answers are reworded at a time as the
+    model can make use of; the rewordings of one answer one after the other, each with a seed of its own.
 
     Args:
-        samples: With a response each.
-        model: Who is asked.
-        count: Rewordings of each.
+        samples: Samples with a response.
+        model: The model that rewords.
+        count: Number of rewordings of each.
         stop: Once it is set no further sample is begun; those under way are finished.
-        progress: Is told of each finished sample.
+        progress: Called with 1 for each finished sample.
 
     Raises:
         ImapEvalError: Something that concerns all samples alike; raised once what was under way is done, and paid for.
@@ -174,7 +174,7 @@ def read_rewording(completion: str, *, original: str, known: AbstractSet[str] = 
         raise faults.fault_error("empty-object", completion)
     if detect_lang(text) != detect_lang(original):
         raise faults.fault_error("wrong-language", completion)
-    if lost := _find_numbers(original) - _find_numbers(text):
+    if lost := {*_NUMBER.findall(original)} - {*_NUMBER.findall(text)}:
         raise ExtractionError(
             f"the rewording lacks numbers of the answer: {', '.join(sorted(lost))}", kind="lost-numbers", raw=completion
         )
@@ -203,10 +203,6 @@ def sample_to_json_line(sample: Sample) -> str:
     line = json.dumps(fields, ensure_ascii=False, default=str)
     # Extra columns may hold lone surrogates, which become escapes, as in `samples.jsonl`.
     return line.encode(errors="backslashreplace").decode()
-
-
-def _find_numbers(text: str) -> set[str]:
-    return set(_NUMBER.findall(text))
 
 
 def keep_letters_and_digits(text: str) -> str:

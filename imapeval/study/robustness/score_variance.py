@@ -220,7 +220,8 @@ def saved_by_repeating(scores: Floats) -> dict[str, float]:
 
 def _measure_flips(scores: Floats, threshold: float, votes: int, *, seed: int) -> float | None:
     answers, readings, relatings, judgements = scores.shape
-    if any(1 < size < 2 * votes for size in (readings, judgements)):
+    # Each reading is related once, so that both scores of a single reading could draw the same relating.
+    if readings == 1 < relatings or any(1 < size < 2 * votes for size in (readings, judgements)):
         return None
     generator = np.random.default_rng(seed)
     share = 0.0

@@ -1,6 +1,6 @@
 """Stability of scores over repeated extraction, and whether stable scores are more accurate.
 
-Readings are made with --votes; stability is the part of that name of each score (`imapeval.evaluation.combine`).
+Readings are made with --votes; the stability of a score is its part `stability` (`imapeval.evaluation.combine`).
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Stability:
     """How stable a metric's scores of some answers are.
 
     Attributes:
-        facet, group: Of the answers, as in `Slice`; `ALL_ANSWERS` and "" for all.
-        mean: Of the stability, 0..1.
+        facet, group: As in `Slice`; `ALL_ANSWERS` and "" for all.
+        mean: Mean stability, 0..1.
         low, high: Bounds of the mean's 95% interval; None where there is one question only.
         lowest_tenth: Stability that a tenth of the answers falls short of.
     """
@@ -102,7 +102,7 @@ def summarise_stability(
         return []
     rated, stability = rated.take(known), stability[known]
     groups: list[tuple[str, str, Counts]] = [(ALL_ANSWERS, "", np.arange(len(known)))]
-    for facet, members in divide_answers(rated, facets=["system", *rated.facets, *rated.covariates]).items():
+    for facet, members in divide_answers(rated).items():
         if len(members) > 1:
             groups.extend((facet, group, rows) for group, rows in members.items())
     return [

@@ -181,10 +181,10 @@ def _correlate_noise(by_rater: Sequence[Floats | None]) -> Floats:
     found = np.eye(len(by_rater))
     left: list[Floats | None] = []
     for table in by_rater:
-        given = None if table is None else np.isfinite(table)
-        if table is None or given is None:
+        if table is None:
             left.append(None)
             continue
+        given = np.isfinite(table)
         counts = given.sum(axis=1, keepdims=True)
         means = np.where(given, table, 0.0).sum(axis=1, keepdims=True) / np.maximum(counts, 1)
         left.append(np.where(given & (counts > 1), table - means, np.nan))
@@ -214,7 +214,7 @@ def _iterate_properties(rated: Rated, signature: str) -> Iterator[tuple[tuple[st
     for name, labels in (("system", rated.systems), *rated.facets.items()):
         groups = list(dict.fromkeys(label for label in labels if label))
         column = np.array(labels)
-        for group in groups if len(groups) > 2 else groups[: len(groups) - 1]:
+        for group in groups if len(groups) > 2 else groups[:-1]:
             yield (name, group), np.where(column == "", np.nan, column == group)
     families = _find_families(_find_model(signature))
     related = {system for system in set(rated.systems) if not families.isdisjoint(_find_families(system))}
@@ -331,7 +331,7 @@ def _measure(row: Bias, scores: Floats, controls: _Controls, given: Floats, *, p
 
 
 def _add_sentence(row: Bias) -> Bias:
-    about = f"{row.property} {row.group}".strip() if row.group else row.property
+    about = f"{row.property} {row.group}".strip()
     if row.value is None or row.low is None or row.high is None:
         return replace(row, sentence=f"{row.metric}, {about}: not measured, {row.reason}.")
     who = f"answers of {about}" if row.group else f"answers with more {row.property}"

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.arrays import divide
+from imapeval.study.arrays import EQUAL, divide
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import MIN_SYSTEMS
+from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.study.number_format import format_number
 
 if TYPE_CHECKING:
@@ -45,9 +46,9 @@ class WithoutOutliers:
 
     Attributes:
         outliers: Systems whose mean rating stands apart, in the order of the data.
-        value: Of all systems; None where it is undefined.
-        value_without: Without the outliers.
-        systems: How many have a rating and a score.
+        value: The coefficient of all systems; None where it is undefined.
+        value_without: The coefficient without the outliers.
+        systems: Number of systems with a rating and a score.
         reason: Why there is no value without the outliers.
         sentence: The finding in words.
     """
@@ -79,7 +80,7 @@ def find_outliers(means: Floats) -> tuple[int, ...]:
     """
     median = float(np.nanmedian(means))
     spread = _TO_NORMAL * float(np.nanmedian(np.abs(means - median)))
-    if spread == 0:
+    if spread <= EQUAL:
         return ()
     return tuple(np.flatnonzero(np.abs(means - median) / spread > CUT_OFF).tolist())
 
@@ -97,7 +98,7 @@ def correlate_without_outliers(
     """
     wanted = tuple(coefficients)
     names = list(dict.fromkeys(rated.systems))
-    systems = np.array([names.index(name) for name in rated.systems], dtype=np.int64)
+    systems = number_clusters(rated.systems)
     rows: list[WithoutOutliers] = []
     for dimension in rated.dimensions:
         ratings = rated.ratings_of(dimension)
@@ -135,7 +136,7 @@ def _conclude(row: WithoutOutliers) -> WithoutOutliers:
     shown = "undefined" if row.value is None else format_number(row.value)
     them = "it" if one else "them"
     without = (
-        f"; without {them} it is undefined: {row.reason}"
+        f"; without {them} the coefficient is undefined: {row.reason}"
         if row.value_without is None
         else f", and {format_number(row.value_without)} without {them}"
     )

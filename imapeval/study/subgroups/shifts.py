@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.errors import UsageError
+from imapeval.study.arrays import EQUAL
 from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.bootstrap import RESAMPLES, mean_interval
 from imapeval.study.number_format import format_decimal, format_interval, write_decimal
@@ -94,6 +95,7 @@ def _measure(row: Shift, rated: Rated, altered: np.ndarray, *, tests: int, seed:
     original = rated.scores_of(row.metric)
     there = np.flatnonzero(np.isfinite(original) & np.isfinite(altered))
     original, changes = original[there], (altered - original)[there]
+    changes[np.abs(changes) <= EQUAL] = 0.0
     questions: list[int] = rated.questions[there].tolist()
     row = replace(row, n=len(there), questions=len(set(questions)))
     if row.questions < MIN_QUESTIONS:
@@ -109,13 +111,12 @@ def _measure(row: Shift, rated: Rated, altered: np.ndarray, *, tests: int, seed:
     )
     if not changes.any():
         return _conclude(row)
-    ends = [
+    interval, corrected = (
         mean_interval(
             changes, seed=seed, clusters=questions, differences=True, confidence=confidence, resamples=resamples
         )
         for confidence in (CONFIDENCE, 1 - (1 - CONFIDENCE) / tests)
-    ]
-    interval, corrected = ends
+    )
     if interval is None or corrected is None:
         return _conclude(replace(row, shown=True))
     shown = corrected.low > 0 or corrected.high < 0

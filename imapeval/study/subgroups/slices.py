@@ -15,7 +15,7 @@ import numpy as np
 from imapeval.errors import UsageError
 from imapeval.study.correlation.coefficients import comparable_coefficients, find_coefficient
 from imapeval.study.data.findings import ALL, CoefficientName
-from imapeval.study.data.rated import choose_names
+from imapeval.study.data.rated import DIMENSION, SYSTEM, choose_names
 from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.study.intervals.coefficients import jackknife_intervals
 
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
     from imapeval.study.arrays import Counts, Floats
     from imapeval.study.data.rated import Rated
-
-SYSTEM, DIMENSION = "system", "dimension"
-"""Facets that every study has: the system and the rating dimension."""
 
 UNKNOWN = "unknown"
 """The group of answers for which a facet or a covariate is unknown."""
@@ -68,10 +65,10 @@ class SystemCoefficient:
     """The coefficient of one system in one group and dimension.
 
     Attributes:
-        value: Of the coefficient.
-        influences: Of each question on it, shape (questions of the study,): their squares sum to its variance.
+        value: The coefficient.
+        influences: Influence of each question on it, shape (questions of the study,); the squares sum to its variance.
         rows: The answers.
-        questions: How many questions these answer.
+        questions: Number of questions that these answer.
     """
 
     value: float
@@ -85,8 +82,9 @@ class Group:
     """The systems of one group of answers.
 
     Attributes:
-        cells: Of the systems that have a coefficient, one per system and dimension.
-        left_out: How many have scores and ratings, but no coefficient or too few questions.
+        cells: One for each system and dimension with a coefficient.
+        left_out: Number of systems and dimensions that have scores and ratings, but no coefficient or too few
+            questions.
     """
 
     cells: tuple[SystemCoefficient, ...]
@@ -104,7 +102,8 @@ class SlicedMetric:
     """The groups of a facet, of one metric in one dimension.
 
     Attributes:
-        facet, metric, dimension: Which; `dimension` is `ALL` for the mean over them, and for the facet "dimension".
+        facet, metric, dimension: What the groups belong to; `dimension` is `ALL` for the mean over them, and
+            for the facet "dimension".
         groups: By name.
     """
 
@@ -274,10 +273,7 @@ def divide_answers(
     found = dict(_iterate_facets(rated, bins=bins))
     if facets is None:
         return {facet: groups for facet, groups in found.items() if len(groups) > 1 or facet == DIMENSION}
-    for facet in facets:
-        if facet not in found:
-            raise UsageError(f"there is no facet {facet!r}. There are: {', '.join(found)}.")
-    return {facet: found[facet] for facet in facets}
+    return {facet: found[facet] for facet in choose_names("facet", facets, tuple(found))}
 
 
 def _iterate_facets(rated: Rated, *, bins: int) -> Iterator[tuple[str, Mapping[str, Counts]]]:

@@ -81,7 +81,9 @@ def fill_checklist(
         "measuring instrument": _describe_scales(rated),
         "numbers included": _describe_numbers(rated),
         "statistical analysis": _describe_statistics(rated, agreements),
-        "reliability and agreement": _describe_agreements(rated, agreements),
+        "reliability and agreement": " ".join(describe_agreement(rated, agreements, ()))
+        if any(row.value is not None for row in agreements)
+        else "",
     }
     lacking = {
         "measuring instrument": _find_undeclared(rated),
@@ -152,9 +154,3 @@ def _describe_statistics(rated: Rated, agreements: Sequence[Agreement]) -> str:
         f"{'; '.join(titles)}. Intervals are 95% score intervals, with the variance from leaving out "
         f"{describe_left_out(rated)} in turn.{wilson} Missing ratings are left out."
     )
-
-
-def _describe_agreements(rated: Rated, agreements: Sequence[Agreement]) -> str:
-    if all(row.value is None for row in agreements):
-        return ""
-    return " ".join(describe_agreement(rated, agreements, ()))

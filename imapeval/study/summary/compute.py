@@ -328,7 +328,7 @@ def available_levels(rated: Rated) -> tuple[Level, ...]:
     levels: list[Level] = ["global"]
     if len(systems) > 1:
         levels.append("within-system")
-        seen = {(question, system) for question, system in zip(rated.questions.tolist(), rated.systems, strict=True)}
+        seen = set(zip(rated.questions.tolist(), rated.systems, strict=True))
         per_question = np.bincount([question for question, _ in seen])
         if per_question.max() >= MIN_COMPARED_SYSTEMS:
             levels.append("within-question")

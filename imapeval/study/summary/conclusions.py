@@ -70,13 +70,15 @@ def write_conclusions(
             "correlations."
         ]
     best = ranked[0]
-    doubtful = best.simultaneous_low is not None and best.simultaneous_low <= 0
+    low, high = best.simultaneous_low, best.simultaneous_high
+    doubtful = low is not None and high is not None and low <= 0 <= high
+    opposed = high is not None and high < 0
     if len(ranked) > 1:
         rivals = _find_rivals(comparisons, best.metric, dimension)
         # Metrics without a coefficient are no rivals, whatever they were compared with.
         ahead = all(row.metric in rivals and _find_sign(rivals[row.metric], best.metric) == 1 for row in ranked[1:])
         tied = [row.metric for row in _find_first(ranked)]
-        if best.simultaneous_low is None or doubtful or len(tied) > 1:
+        if low is None or doubtful or opposed or len(tied) > 1:
             leads = f"ha{'s' if len(tied) == 1 else 've'} the highest coefficient in these answers"
             leads += ", which chance may explain" if doubtful else ""
         else:
@@ -88,6 +90,11 @@ def write_conclusions(
         sentences = [f"The agreement of {best.metric} with the raters: {_quote(best)}."]
     if doubtful:
         sentences.append(f"The interval of {best.metric} includes 0: agreement with the raters is not shown.")
+    if opposed:
+        sentences.append(
+            f"The interval of {best.metric} is below 0: answers with better scores are rated worse. If low scores are "
+            "good in a file given with --scores, negate them there."
+        )
     if best.level == "system":
         sentences.append(_describe_interval(best))
     chosen = best if focus is None else next((row for row in ranked if row.metric == focus), None)
@@ -231,8 +238,8 @@ def describe_few_questions(rated: Rated, ranked: Sequence[Correlation]) -> list[
     if questions >= ENOUGH_FOR_MEANS:
         return []
     return [
-        f"Few questions: the conclusions below are from {answers} answers to {questions} of them. With fewer than "
-        f"{ENOUGH_FOR_MEANS}, only large effects can be shown, and what is not shown may still be true; `imapeval "
+        f"Few questions: the conclusions below rest on {answers} rated answers to {questions} questions. With fewer "
+        f"than {ENOUGH_FOR_MEANS}, only large effects can be shown, and what is not shown may still be true; `imapeval "
         "study power` says how many rated answers are needed."
     ]
 
@@ -243,11 +250,18 @@ def describe_leaders(rated: Rated, correlations: Sequence[Correlation], ranked: 
         return []
     best = ranked[0]
     sentences: list[str] = []
-    if best.dimension == ALL and len(rated.dimensions) > 1:
-        rows = [_rank_in(correlations, best, dimension) for dimension in rated.dimensions]
+    dimensions = [name for name in rated.dimensions if np.isfinite(rated.ratings_of(name)).any()]
+    # In a single dimension the mean of the best metric is one over systems, and hides no other.
+    if best.dimension == ALL and len(dimensions) > 1:
+        rows = {
+            name: rank_metrics(
+                [row for row in correlations if row.dimension == name], level=best.level, coefficient=best.coefficient
+            )
+            for name in dimensions
+        }
         own = [
             f"{dimension} {_quote_value(row, picked=len(ranked) > 1)}"
-            for dimension, of_dimension in zip(rated.dimensions, rows, strict=True)
+            for dimension, of_dimension in rows.items()
             for row in of_dimension
             if row.metric == best.metric
         ]
@@ -255,7 +269,7 @@ def describe_leaders(rated: Rated, correlations: Sequence[Correlation], ranked: 
         sentences.append(f"{best.metric} by dimension: {', '.join(own)}{allowed}.")
         others = [
             f"on {dimension} {of_dimension[0].metric} ({format_number(of_dimension[0].value or 0.0)})"
-            for dimension, of_dimension in zip(rated.dimensions, rows, strict=True)
+            for dimension, of_dimension in rows.items()
             if of_dimension and best.metric not in {row.metric for row in _find_first(of_dimension)}
         ]
         if others:
@@ -273,18 +287,6 @@ def describe_leaders(rated: Rated, correlations: Sequence[Correlation], ranked: 
         if others:
             sentences.append(f"Other coefficients put another metric first: {', '.join(others)}.")
     return sentences
-
-
-def _rank_in(correlations: Sequence[Correlation], like: Correlation, dimension: str) -> list[Correlation]:
-    """Return the rows over all systems of one dimension, best first, at the level and by the coefficient of a row."""
-    rows = [row for row in correlations if (row.level, row.coefficient) == (like.level, like.coefficient)]
-    several = len({row.system for row in rows} - {ALL}) > 1
-    found = [
-        (row.value, row)
-        for row in rows
-        if row.dimension == dimension and row.value is not None and (row.system == ALL or not several)
-    ]
-    return [row for _, row in sorted(found, key=lambda pair: -pair[0])]
 
 
 def _list(names: Sequence[str]) -> str:

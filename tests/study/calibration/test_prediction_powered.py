@@ -128,6 +128,17 @@ def test_a_system_with_too_few_ratings_and_a_picked_sample_are_named():
     assert differences == []
 
 
+@pytest.mark.parametrize(
+    ("rated_score", "unrated_score", "told"),
+    # The means of 30 and of 10 scores of .1 differ by rounding; those of .25 and .75 are exact.
+    [(0.1, 0.1, False), (0.25, 0.75, True)],
+)
+def test_constant_scores_of_rated_and_unrated_answers(rated_score: float, unrated_score: float, told: bool):
+    ratings = np.concatenate([np.linspace(1, 5, 30), np.full(10, np.nan)])
+    rows, _ = estimate_systems(make_rated(np.repeat([rated_score, unrated_score], [30, 10]), ratings), "m", "accuracy")
+    assert ("not a random sample" in (rows[0].note or "")) == told
+
+
 def test_all_rated():
     rows, _ = estimate_systems(rate(3, share=1.1), "m", "accuracy")
     assert (rows[0].weight, rows[0].worth) == (0.0, pytest.approx(200))

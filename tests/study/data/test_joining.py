@@ -198,6 +198,10 @@ def test_another_score_with_the_same_signature(run: Run, tmp_path: Path):
     again = write(tmp_path / "again", {"rouge1": [Score(0.5), Score(0.75), FAILED]})
     with pytest.raises(InputError, match=r"'rouge1'.*'y1'.*0\.75.*0\.25"):
         join_ratings([run, again])
+    # On other hardware neural metrics differ in the seventh digit or later.
+    again = write(tmp_path / "near", {"rouge1": [Score(0.50000001), Score(0.25), FAILED]})
+    with pytest.raises(InputError, match=r"0\.50000001 here and 0\.5 in"):
+        join_ratings([run, again])
 
 
 @pytest.mark.parametrize("change", [{"response": "other"}, {"question": "other"}, {"references": ()}, {"system": "z"}])

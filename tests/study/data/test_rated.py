@@ -1,9 +1,11 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from imapeval.study.data.rated import rated_without_scores
 from imapeval.study.data.ratings import read_ratings
+from tests.study.answers import make_rated
 
 
 def test_ratings_of_a_file(tmp_path: Path):
@@ -24,3 +26,11 @@ def test_averages_stay_averages(tmp_path: Path):
     rated = rated_without_scores(read_ratings(file))
     assert rated.by_rater == {}
     assert rated.raters == ()
+
+
+@pytest.mark.parametrize("name", ["system", "dimension"])
+def test_the_facets_of_every_study_are_not_replaced(name: str):
+    with pytest.raises(ValueError, match=f"'{name}'"):
+        make_rated(np.arange(2), np.arange(2), facets={name: ("p", "q")})
+    with pytest.raises(ValueError, match=f"'{name}'"):
+        make_rated(np.arange(2), np.arange(2), covariates={name: np.arange(2.0)})

@@ -155,6 +155,12 @@ def test_half_a_character_and_null_are_no_text(tmp_path: Path):
     assert found.texts == 2
 
 
+def test_what_pandas_writes_for_a_missing_value_is_no_text(tmp_path: Path):
+    path = tmp_path / "data.jsonl"
+    path.write_text('{"text": NaN, "question": "What?", "task": NaN, "lang": NaN}\n{"text": ""}\n{"references": []}\n')
+    assert read_texts(path) == {("data", "en"): ["What?"]}
+
+
 def test_the_place_of_an_error_is_counted_in_the_unit_of_the_file(tmp_path: Path):
     (tmp_path / "a.json").write_text('[\n{"other": "a"}\n]')
     with pytest.raises(InputError) as caught:

@@ -180,3 +180,8 @@ def test_sentences():
     assert said.endswith("0% of the pairs of answers change their order.")
     (nothing,) = describe_robustness(measure_robustness(make("repetition", np.array([[np.nan, 0.5]])), resamples=20))
     assert nothing == "m: nothing can be said: nothing has two scores."
+    # No exponent: 2725 less 1000.
+    (large,) = describe_robustness(
+        measure_robustness(make("rewording", np.array([[1000.0, 2725.0]] * 3)), resamples=20)
+    )
+    assert "by 1725.0 on average" in large

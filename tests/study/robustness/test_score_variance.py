@@ -141,6 +141,9 @@ def test_flips_compare_repetitions_that_have_nothing_in_common():
     (one, both) = count_flips(scores, 0.5)
     assert (one.votes, one.measured) == (1, 1.0)
     assert (both.votes, both.measured) == (2, None)
+    # Relatings of one reading: both scores could be of the same relating.
+    (alone,) = count_flips(scores.transpose(0, 2, 1, 3)[..., :1], 0.5)
+    assert (alone.votes, alone.measured) == (1, None)
 
 
 def test_what_a_second_repetition_saves():

@@ -79,6 +79,16 @@ def test_a_metric_that_does_not_look_at_what_was_altered():
     assert "same score" in row.sentence
 
 
+def test_rounding_is_no_shift():
+    rated = make_rated(np.arange(40) / 40, np.ones(40))
+    scores = rated.scores[:, 0]
+    # As in a metric of two texts that are exchanged, whose terms are added up in another order.
+    again = scores + 0.3 - 0.3
+    assert (again != scores).any()
+    row = find(rated, {"m": dict(zip(rated.ids, again.tolist(), strict=True))})
+    assert (row.difference, row.raised, row.lowered, row.low, row.shown) == (0.0, 0.0, 0.0, None, False)
+
+
 @pytest.mark.parametrize("direction", [-1, 1])
 def test_one_changed_answer_of_thirty_is_no_shift(direction: int):
     rated = make(30)

@@ -292,7 +292,7 @@ def test_what_is_known_of_an_interval_stands_where_it_is_quoted(
 
 def test_few_questions_are_said_first(small: Study):
     # 20 questions, 3 systems.
-    assert "from 60 answers to 20 of them" in small.conclusions[0]
+    assert "on 60 rated answers to 20 questions" in small.conclusions[0]
     assert f"fewer than {ENOUGH_FOR_MEANS}" in small.conclusions[0]
     ranked = rank_metrics(small.correlations, level="within-system", coefficient="spearman")
     best = ranked[0].metric
@@ -302,7 +302,7 @@ def test_few_questions_are_said_first(small: Study):
     scores = rated.scores.copy()
     scores[rated.questions == 0, rated.metrics.index(best)] = np.nan
     (said,) = describe_few_questions(replace(rated, scores=scores), ranked)
-    assert f"{3 * (ENOUGH_FOR_MEANS - 1)} answers to {ENOUGH_FOR_MEANS - 1} of them" in said
+    assert f"{3 * (ENOUGH_FOR_MEANS - 1)} rated answers to {ENOUGH_FOR_MEANS - 1} questions" in said
     assert describe_few_questions(replace(rated, scores=scores), []) == []
     # More questions of the same systems show nothing about others.
     assert describe_few_questions(rate(questions=2), [replace(ranked[0], units="systems")]) == []

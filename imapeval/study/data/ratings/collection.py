@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import lcm, nan
@@ -102,7 +103,8 @@ def collect_ratings(
 
     Raises:
         InputError: There are no ratings, one is given twice, or one is not on its scale.
-        UsageError: A dimension that is requested or has a scale is not in the file.
+        UsageError: A dimension that is requested or has a scale is not in the file, or an answer is rated with and
+            without its system.
     """
     answers: dict[tuple[str, str], int] = {}
     dimensions: dict[str, int] = {}
@@ -139,12 +141,14 @@ def collect_ratings(
             fix="Give the column id and one column per dimension, or the columns id, dimension and rating.",
         )
     places = np.array([place for place, _ in given], dtype=np.int64)
-    order = list(dimensions) if source.wanted is None else list(source.wanted)
+    order = list(dimensions) if source.wanted is None else list(dict.fromkeys(source.wanted))
     position = np.array([order.index(name) for name in dimensions], dtype=np.int64)
     repeat = len({id_ for id_, _ in answers}) < len(answers)
     systems = tuple(system for _, system in answers)
+    ids = tuple(f"{id_}/{system}" if repeat and system else id_ for id_, system in answers)
+    _require_different(ids)
     return Ratings(
-        ids=tuple(f"{id_}/{system}" if repeat and system else id_ for id_, system in answers),
+        ids=ids,
         dimensions=tuple(order),
         raters=() if list(raters) == [""] else tuple(raters),
         answer=places[:, 0],
@@ -169,6 +173,9 @@ def match_ids(ratings: Ratings, systems: Mapping[str, str]) -> Ratings:
     Args:
         ratings: The ratings.
         systems: The system of each answer of the run, by the answer's id; "" if unknown.
+
+    Raises:
+        UsageError: An answer is rated with and without its system.
     """
 
     def find(id_: str, system: str) -> str:
@@ -181,7 +188,18 @@ def match_ids(ratings: Ratings, systems: Mapping[str, str]) -> Ratings:
     if not ratings.systems:
         return ratings
     named = zip(ratings.ids, ratings.systems, strict=True)
-    return replace(ratings, ids=tuple(find(id_, system) if system else id_ for id_, system in named))
+    ids = tuple(find(id_, system) if system else id_ for id_, system in named)
+    _require_different(ids)
+    return replace(ratings, ids=ids)
+
+
+def _require_different(ids: Sequence[str]) -> None:
+    """Refuse ratings of one answer under two names, of which those under one would be lost."""
+    twice = next((id_ for id_, times in Counter(ids).items() if times > 1), None)
+    if twice is not None:
+        raise UsageError(
+            f"the answer {twice[:60]!r} is rated with and without its system. Name the system in every row, or in none."
+        )
 
 
 def ratings_of_samples(samples: Sequence[Sample], *, scales: Mapping[str, RatingScale]) -> Ratings:

@@ -49,13 +49,14 @@ def read_ratings(
 
     Args:
         place: The file, or the URL of a study's database.
-        columns: For files with other names: our name (id, rater, dimension, rating, or a dimension) -> the file's.
+        columns: For files with other names: our name (id, system, rater, dimension, rating, or a dimension) -> the
+            file's.
         labels: For ratings that are words: word -> number.
         scales: Rating scales by dimension; a rating off its scale is an error.
         dimensions: Dimensions to read, in the order of the result; None reads all.
 
     Raises:
-        UsageError: There is no such dimension.
+        UsageError: There is no such dimension, or an answer is rated with and without its system.
         InputError: The content is invalid; the message names file, line (or record) and the fix.
         MissingExtraError: A package that is needed is not installed.
     """

@@ -62,7 +62,7 @@ def test_rewording(imapeval: Command, tmp_path: Path):
     table = imapeval("study", "robustness", one, two, "--resamples", "50")
     for part in (
         "Rewording: the same answers in other words (en)",
-        "m: rewording an answer moves its score by 0.5 on average",
+        "m: rewording an answer moves its score by 0.500 on average",
         "0% of the pairs of answers change their order.",
         "1 failed",
         "50 resamples of questions, seed 0",
@@ -75,7 +75,7 @@ def test_repetition(imapeval: Command, tmp_path: Path):
     done = imapeval("study", "robustness", *runs, "--resamples", "50")
     assert (done.returncode, done.stderr) == (0, "")
     assert "Repetition: the same texts scored again (en)" in done.stdout
-    assert "scores that should be the same have a standard deviation of 0.1" in done.stdout
+    assert "scores that should be the same have a standard deviation of 0.100;" in done.stdout
     assert "pairs of systems change places in 0% of the cases" in done.stdout
     assert "imapeval cache" in done.stdout
 
