@@ -165,9 +165,9 @@ def _print_assumptions(forecast: "UsageForecast", most: "UsageForecast | None") 
     for text in forecast.assumed:
         echo(f"assumed:    {text}")
     if most is not None:
-        weighed = ", ".join(f"{task.weighed:,} of {task.name}" for task in forecast.tasks if task.weighed)
+        asking = ", ".join(f"{task.with_logprobs:,} of {task.name}" for task in forecast.tasks if task.with_logprobs)
         echo(
-            f"assumed:    the server returns log-probabilities ({weighed}). If it does not, as with reasoning models, "
+            f"assumed:    the server returns log-probabilities ({asking}). If it does not, as with reasoning models, "
             "a rating is the mean of several completions, by the metric's option `samples` or by --votes, whichever is "
             f"more: about {most.calls:,} calls in all"
         )

@@ -48,19 +48,19 @@ CORRECTIONS = "corrections.jsonl"
 _Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)]
 
 
-class Fact(BaseModel):
-    """A term and a value."""
-
+class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Fact(_Strict):
+    """A term and a value."""
 
     term: _Text
     value: _Text
 
 
-class FactChange(BaseModel):
+class FactChange(_Strict):
     """A fact that was misread (`before` and `after`), overlooked (`after` only) or invented (`before` only)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: Literal["fact"] = "fact"
     side: Literal["reference", "response"]
@@ -74,10 +74,8 @@ class FactChange(BaseModel):
         return self
 
 
-class RelationChange(BaseModel):
+class RelationChange(_Strict):
     """A relation that was wrong."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: Literal["relation"] = "relation"
     reference: Fact
@@ -86,10 +84,8 @@ class RelationChange(BaseModel):
     after: Relation
 
 
-class Mark(BaseModel):
+class Mark(_Strict):
     """The imap was checked, or its corrections are withdrawn."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: Literal["checked", "reset"]
 
@@ -97,10 +93,8 @@ class Mark(BaseModel):
 Change = Annotated[FactChange | RelationChange | Mark, Field(discriminator="kind")]
 
 
-class Correction(BaseModel):
+class Correction(_Strict):
     """A line of the file; see the module's docstring."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     reference_index: int = Field(default=0, ge=0, strict=True)

@@ -188,6 +188,8 @@ class RecordedImaps:
             is recorded twice.
     """
 
+    concurrency = 1
+
     def __init__(self, path: Path) -> None:
         self._path = path
         # By id, then by reading and reference: the number of the line, and what it holds.
@@ -213,18 +215,9 @@ class RecordedImaps:
             own[key] = number, replace(record, matches=None)
         if not self._lines:
             raise InputError("there are no imaps", path=path, fix="Give a file with at least one imap.")
-        self._readings = max(len({reading for reading, _ in own}) for own in self._lines.values())
-        self._sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-
-    @property
-    def signature(self) -> str:
-        """The hash of the file's content, and the number of readings."""
-        return signature("recorded", sha256=self._sha256[:12], readings=self._readings)
-
-    @property
-    def concurrency(self) -> int:
-        """1: nothing here waits."""
-        return 1
+        readings = max(len({reading for reading, _ in own}) for own in self._lines.values())
+        sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+        self.signature = signature("recorded", sha256=sha256[:12], readings=readings)
 
     async def extract(self, sample: Sample) -> tuple[Imap, ...]:
         """Return the recorded imaps of the sample, for all of its readings.
@@ -333,19 +326,7 @@ class _RecordLine(BaseModel):
         known: tuple[KnownRelation, ...] | None = None
         matches: tuple[Match, ...] | None = None
         if (lines := self.relations) is not None:
-            matches = tuple(
-                Match(
-                    r.term,
-                    r.reference,
-                    r.response,
-                    r.relation,
-                    r.similarity,
-                    r.decided_by,
-                    r.evidence or {},
-                    r.other_term,
-                )
-                for r in lines
-            )
+            matches = tuple(Match(**dict[str, Any](line, evidence=line.evidence or {})) for line in lines)
             known = tuple(map(to_known_relation, matches))
         imap = Imap(
             tuple(self.query),

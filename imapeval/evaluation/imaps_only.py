@@ -45,7 +45,7 @@ class _NoMatcher:
         return [() for _ in imaps]
 
 
-def open_reading(*, kg: Path | None = None, llm: Model | None = None, votes: int = 1) -> Pipeline:
+def open_extraction_pipeline(*, kg: Path | None = None, llm: Model | None = None, votes: int = 1) -> Pipeline:
     """Return a pipeline that reads imaps and does nothing with them; see `open_extractor`."""
     return Pipeline([_Extraction()], open_extractor(open_graph(kg), llm=llm, votes=votes), _NoMatcher(), {})
 

@@ -209,7 +209,7 @@ def open_pipeline(
     Args:
         metrics: The chosen metrics.
         llm: A language model, for metrics that need one and, without `imaps`, for extraction.
-        votes: Number of readings of each text by the model, and at least of the completions of each judge.
+        votes: Number of readings of each text by the model, and the minimum number of completions of each judge.
         relations: Whether the model also decides relations between facts, and may overrule wording and graph.
         imaps: A file of recorded imaps.
         kg: A compiled graph in place of the shipped one.

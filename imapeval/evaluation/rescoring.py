@@ -1,4 +1,4 @@
-"""Score the answers of a run again whose imaps people have corrected."""
+"""Scores again the answers of a run whose imaps people have corrected."""
 
 from __future__ import annotations
 

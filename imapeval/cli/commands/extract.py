@@ -50,7 +50,7 @@ def extract(
     json_output: JsonOption = False,
 ) -> None:
     """Write the imaps of all samples to a file, for `imapeval score --imaps`."""
-    from imapeval.evaluation.imaps_only import ImapWriter, open_reading
+    from imapeval.evaluation.imaps_only import ImapWriter, open_extraction_pipeline
     from imapeval.evaluation.pipeline import open_ledger, open_llm
     from imapeval.evaluation.runs.usage_file import add_up_usage
     from imapeval.llm.middleware.budget import format_report
@@ -66,7 +66,7 @@ def extract(
         echo(f"{free} of {len(samples)} samples have no reference: only question and response are read.", err=True)
     ledger = None if settings is None else open_ledger(settings)
     model = None if settings is None else open_llm(settings, ledger=ledger)
-    open_parts = partial(open_reading, kg=kg, votes=llm_options.votes)
+    open_parts = partial(open_extraction_pipeline, kg=kg, votes=llm_options.votes)
     parts = open_parts(llm=model)
     with (
         output.open() as path,

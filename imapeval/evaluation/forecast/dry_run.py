@@ -158,7 +158,7 @@ async def dry_run_samples(samples: Sequence[Sample], work: DryRun) -> AsyncItera
         texts_end = len(asked)
         if not isinstance(extracted, Failure):
             failures += await _score_sample(sample, on_imaps, work)
-        supposed = [*_find_hypothetical(asked[:read_end]), *_find_hypothetical(asked[read_end:texts_end])]
+        supposed = _find_hypothetical(asked[read_end:texts_end])
         about_imaps = asked[texts_end:]
         # Whether there are requests about imaps depends on everything that was extracted.
         supposed += about_imaps if any(map(_is_simulated, asked[:read_end])) else _find_hypothetical(about_imaps)

@@ -50,7 +50,7 @@ class TaskForecast:
             prefixes need not process them again.
         completion_tokens: Expected tokens of the completions that are not cached.
         seen: Number of cached completions whose mean is the expectation; 0 if it is a typical value.
-        weighed: Number of requests for log-probabilities that are not cached; see `without_logprobs`.
+        with_logprobs: Number of requests for log-probabilities that are not cached; see `without_logprobs`.
     """
 
     name: str
@@ -61,7 +61,7 @@ class TaskForecast:
     repeated_tokens: int
     completion_tokens: int
     seen: int
-    weighed: int
+    with_logprobs: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class _Tally:
     def __init__(self, count: Callable[[Sequence[str]], tuple[int, bool]]) -> None:
         self.exact = True
         self._count = count
-        self._calls = self._supposed = self._cached = self._weighed = 0
+        self._calls = self._supposed = self._cached = self._with_logprobs = 0
         self._prompt_tokens = self._seen_tokens = self._expected_tokens = 0
         self._openings: Counter[tuple[str, ...]] = Counter()
         self._texts: list[str] = []
@@ -159,7 +159,7 @@ class _Tally:
             self._cached += 1
             self._seen_tokens += asked.completion.usage.completion_tokens
             return
-        self._weighed += asked.request.logprobs > 0
+        self._with_logprobs += asked.request.logprobs > 0
         self._expected_tokens += _expected_completion_tokens(asked.request)
         *opening, last = [message.content for message in asked.request.messages] or [asked.request.given]
         self._openings[tuple(opening)] += 1
@@ -185,7 +185,7 @@ class _Tally:
             repeated_tokens=repeated,
             completion_tokens=round(missing * self._seen_tokens / seen) if seen else self._expected_tokens,
             seen=seen,
-            weighed=self._weighed,
+            with_logprobs=self._with_logprobs,
         )
 
     def _flush(self) -> None:

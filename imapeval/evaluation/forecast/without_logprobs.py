@@ -33,7 +33,7 @@ def needs_logprobs(work: DryRun, usual: UsageForecast) -> bool:
     """Return whether the run sends more requests to a server without log-probabilities."""
     judges = [judge for metric in work.metrics if isinstance(judge := _unwrap(metric), WeightedJudge)]
     repeats = any(judge.samples > 1 and judge.weights == "auto" for judge in judges)
-    return repeats and any(task.weighed for task in usual.tasks)
+    return repeats and any(task.with_logprobs for task in usual.tasks)
 
 
 async def forecast_without_logprobs(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from imapeval.evaluation.ids import list_first
-from imapeval.evaluation.loader_names import FileFormat
+from imapeval.evaluation.samples.files.formats import FORMATS_BY_SUFFIX
 from imapeval.redaction import redact
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from imapeval.evaluation.runs.reading import Run
 
-_SUFFIXES = frozenset({*(f".{name}" for name in get_args(FileFormat)), ".ndjson", ".tab", ".xlsm", ".txt", ".eval"})
+_SUFFIXES = frozenset({*FORMATS_BY_SUFFIX, ".txt", ".eval"})
 """The suffixes of data files, without ".gz"."""
 
 _PATTERN = re.compile(r"[*?]|\[(?!\d+\])")

@@ -7,9 +7,9 @@
                      none
     imaps.jsonl      the facts behind the scores (see `imapeval.evaluation.imap_files`)
     results.jsonl    append-only, one outcome a line:
-                     {"id", "metric", "score" | null, "parts", "failure" | null, "signature"}; a failure is
-                     {"stage", "kind", "message"}, and optionally "raw", the first 20,000 characters of a text that
-                     could not be used
+                     {"id", "metric", "score" | null, "parts", "failure" | null, "signature"}, and "repetitions" (a
+                     list of rows) for a mean of several judgements; a failure is {"stage", "kind", "message"}, and
+                     optionally "raw", the first 20,000 characters of a text that could not be used
 
 Lines are written one by one. A line that was incomplete when the process died is removed when the run is resumed. The
 order of lines does not matter.
@@ -102,11 +102,14 @@ class Run:
         self.folder = folder
         _require_files(folder)
         path = folder / MANIFEST
-        content = _read_bytes(path)
-        if content is None:
+        try:
+            content = path.read_bytes()
+        except (FileNotFoundError, NotADirectoryError) as error:
             problem = "is a file" if folder.is_file() else "has no manifest.json"
             fix = "Give a run directory; `imapeval score FILE` makes one from a file of answers."
-            raise InputError(f"is not a run directory: it {problem}", path=folder, fix=fix)
+            raise InputError(f"is not a run directory: it {problem}", path=folder, fix=fix) from error
+        except OSError as error:
+            raise _unreadable_file_error(path, error) from error
         try:
             manifest = parse_json(content)
             Manifest.model_validate(manifest)
@@ -312,16 +315,6 @@ def _require_files(folder: Path) -> None:
         raise _unreadable_file_error(folder, error) from error
     if found:
         raise InputError("is not a file but a pipe, a socket or a device", path=found[0], fix="Remove it.")
-
-
-def _read_bytes(path: Path) -> bytes | None:
-    """Return the content of a file; None if it does not exist."""
-    try:
-        return path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise _unreadable_file_error(path, error) from error
 
 
 def _unreadable_file_error(path: Path, error: OSError) -> InputError:

@@ -14,6 +14,7 @@ from imapeval.errors import UsageError
 from imapeval.evaluation.runs.outcomes import KEPT_PARTS
 from imapeval.evaluation.runs.safe_csv import iterate_csv, may_be_formula, show_text
 from imapeval.evaluation.runs.usage_file import report_write_errors
+from imapeval.evaluation.samples.columns import NAMES
 from imapeval.evaluation.samples.spool import Mapped, report_temporary_file_errors
 from imapeval.files import replace_file
 from imapeval.types import Score
@@ -34,6 +35,9 @@ _DIGITS = 4
 _MAX_CELL = 32_767
 _MAX_ROWS = 1_048_576
 """Longest text of a cell in units of UTF-16, most rows of a sheet: Microsoft, "Excel specifications and limits"."""
+
+_EXCEL_DIGITS = 15
+"""Digits of a number that Excel keeps (likewise); long ids have more."""
 
 _CUT = " [cut]"
 
@@ -62,16 +66,17 @@ def export_table(run: Run, kind: TableFormat = "csv") -> Path:
     The columns are `id`, `system`, `question`, `reference` (or `references`, a JSON list, if an answer has several),
     `response`, `lang`, the ratings and the other columns of the data, each metric, followed by its parts recall,
     precision and contradictions if it counts contradictions, and `failure`, the kind of failure of the first metric
-    without a score. A column of the data with one of these names is called `data.NAME`. Scores have four significant
-    digits; where there is none, the cell is empty.
+    without a score. A column of the data with one of these names, or one that `read` would take for another field, is
+    called `data.NAME`. Scores have four significant digits; where there is none, the cell is empty.
 
     As "shards" there is a row per answer and metric, in files of 100,000 rows, `results/part-00000.parquet` and so on:
     `id`, `system`, `metric`, `score` and `parts` with all digits, `stage`, `kind` and `message` of a failure, and
     `signature`. The folder is returned.
 
     Texts that a spreadsheet would take for formulas are prefixed with an apostrophe in CSV, and are marked as text in
-    Excel, where texts of more than 32,767 characters are cut. In both, control characters and those that change the
-    direction of writing are written as escapes (`safe_csv.show_text`); Parquet has them.
+    Excel, where texts of more than 32,767 characters are cut and integers of more than 15 digits are texts. In both,
+    control characters and those that change the direction of writing are written as escapes (`safe_csv.show_text`);
+    Parquet has them.
 
     Raises:
         UsageError: The file cannot be written, or the run is too large for Excel.
@@ -97,7 +102,8 @@ def _make_table(run: Run) -> tuple[list[str], Sequence[list[object]]]:
     names = list(dict.fromkeys(name for sample in samples for name in _list_own_columns(sample)))
     several = any(len(sample.references) > 1 for sample in samples)
     columns = ["id", "system", "question", "references" if several else "reference", "response", "lang"]
-    taken = {*columns, "failure", *scores}
+    # Otherwise the table could not be read again; "" is the name of pandas' index.
+    taken = {*NAMES, "failure", *scores, ""}
     header = [*columns, *(f"data.{name}" if name in taken else name for name in names), *scores, "failure"]
     numbers = [outcomes.fill(metric, part) for metric, part in scores.values()]
     kinds = outcomes.find_first_kinds()
@@ -251,7 +257,8 @@ def _iterate_excel(header: Sequence[str], rows: Sequence[Sequence[object]]) -> I
 
     def make_cell(value: object) -> Any:
         if not isinstance(value, str):
-            return value if isinstance(value, int | float | None) else str(value)
+            exact = isinstance(value, float | None) or (isinstance(value, int) and abs(value) < 10**_EXCEL_DIGITS)
+            return value if exact else str(value)
         text = show_text(_encodable(value)).translate(_NOT_IN_XML)
         units = text.encode("utf-16-le")
         if len(units) > 2 * _MAX_CELL:

@@ -50,7 +50,7 @@ class SampleBuilder:
     def __init__(self, source: str | None, columns: Columns, *, missing: Iterable[str] = ()) -> None:
         self._source = source
         self._columns = columns
-        self._missing = {text.strip() for text in missing}
+        self._missing = {text.strip() for text in ([missing] if isinstance(missing, str) else missing)}
         self._has_responses = columns.has("response")
 
     def build_all(self, row: Row, *, strict: bool) -> list[tuple[Sample, InputError | None]]:
@@ -209,7 +209,7 @@ class SampleBuilder:
         many = fields.get("references")
         if isinstance(many, list):
             many = [self._as_text(row, text, "reference") for text in cast("list[Any]", many)]
-        if isinstance(fields.get("reference"), list) and is_blank(many):
+        if isinstance(fields.get("reference"), list) and (is_blank(many) or many == []):
             reference, many = "", fields["reference"]
         else:
             reference = self._optional_text(row, fields, "reference")

@@ -41,6 +41,9 @@ _NUMBERED_REFERENCE = re.compile(r"references?_?([0-9]{1,9})")
 
 _REFERENCE_NAMES = frozenset({"reference", "references"})
 
+_LISTS = _REFERENCE_NAMES | {"turns"}
+"""Fields of a sample that may be lists."""
+
 _ABSENT = object()
 
 _log = get_logger(__name__)
@@ -62,7 +65,8 @@ class Columns:
         """Return the fields of a sample in a row, the response being that of `system`, and all other fields."""
         sample_fields: dict[str, Any] = {}
         for name, columns in self.sources.items():
-            values = [value for column in columns if (value := _look_up(fields, column)) is not _ABSENT]
+            whole = name in _LISTS
+            values = [value for column in columns if (value := _look_up(fields, column, whole=whole)) is not _ABSENT]
             if len(columns) > 1:
                 lists = [cast("list[Any]", value) if isinstance(value, list) else [value] for value in values]
                 sample_fields["references"] = [value for some in lists for value in some if not is_blank(value)]
@@ -71,8 +75,8 @@ class Columns:
         used = {column for columns in self.sources.values() for column in columns}.union(self.systems)
         if system is not None:
             sample_fields["system"] = system
-            if system in fields:
-                sample_fields["response"] = fields[system]
+            if (response := _look_up(fields, system)) is not _ABSENT:
+                sample_fields["response"] = response
         return sample_fields, {name: value for name, value in fields.items() if name not in used}
 
     def has(self, name: str) -> bool:
@@ -81,7 +85,11 @@ class Columns:
 
 
 def choose_columns(
-    rows: Sequence[Mapping[str, Any]], wanted: Mapping[str, str], *, path: Path | str | None = None
+    rows: Sequence[Mapping[str, Any]],
+    wanted: Mapping[str, str],
+    *,
+    path: Path | str | None = None,
+    spreadsheet: bool = False,
 ) -> Columns:
     """Find the columns. Those that are found by a common name are logged.
 
@@ -90,6 +98,7 @@ def choose_columns(
         wanted: Field of a sample -> a column, a path into nested values ("answers.text", "choices.0.text"), or, for
             response and reference, several of them with commas between.
         path: The file or its URL; None without one.
+        spreadsheet: Whether a number may be a text, because a spreadsheet stores the text "5" as a number.
 
     Raises:
         UsageError: `wanted` names an unknown field.
@@ -105,9 +114,11 @@ def choose_columns(
     used = {column for columns in sources.values() for column in columns}.union(systems)
     # What the user maps is the whole reference, in either spelling.
     settled = wanted.keys() | (_REFERENCE_NAMES if wanted.keys() & _REFERENCE_NAMES else set[str]())
+    if systems:
+        settled |= {"system"}  # each response's column names its system
     for name in names:
         is_field = name in NAMES or name == "ratings" or name.startswith("ratings.")
-        if is_field and name not in used and name not in settled and not (systems and name == "system"):
+        if is_field and name not in used and name not in settled:
             sources[name] = (name,)
     if systems and (rated := next((name for name in sources if name.startswith("ratings")), None)):
         raise InputError(
@@ -116,8 +127,8 @@ def choose_columns(
             fix="Write a row for each response, or give the ratings as a file of their own to `imapeval study`.",
         )
     known = {*used, *sources, *settled}
-    finder = _Finder(rows, [name for name in names if name not in known], path)
-    finder.take_usual_names(sources, settled=settled, responses=bool(systems))
+    finder = _Finder(rows, [name for name in names if name not in known], path, spreadsheet=spreadsheet)
+    finder.take_usual_names(sources, settled=settled)
     return Columns(sources, systems)
 
 
@@ -144,10 +155,11 @@ def _resolve(
     return tuple(columns)
 
 
-def _look_up(fields: Mapping[str, Any], column: str) -> Any:
+def _look_up(fields: Mapping[str, Any], column: str, *, whole: bool = False) -> Any:
     """Return the value of a column, or of a path into nested values such as "answers.text"; else `_ABSENT`.
 
-    Through a list, a number chooses an item (from 0), and a name is looked up in every item. A list of one is its item.
+    Through a list, a number chooses an item (from 0), and a name is looked up in every item. A list of one is its item;
+    with `whole`, for a field that may be a list, only if the item is itself a list, or blank.
     """
     if column in fields:
         return fields[column]
@@ -156,7 +168,8 @@ def _look_up(fields: Mapping[str, Any], column: str) -> Any:
     for step in path.split("."):
         value = _step_into(value, step)
     if isinstance(value, list) and len(items := cast("list[Any]", value)) == 1:
-        return items[0]
+        keep = whole and not (isinstance(items[0], list) or is_blank(items[0]))
+        return cast("Any", items if keep else items[0])
     return cast("Any", value)
 
 
@@ -175,18 +188,20 @@ def _step_into(value: Any, step: str) -> Any:
 class _Finder:
     """Finds columns by common names among the remaining ones."""
 
-    def __init__(self, rows: Sequence[Mapping[str, Any]], left: Sequence[str], path: Path | str | None) -> None:
+    def __init__(
+        self, rows: Sequence[Mapping[str, Any]], left: Sequence[str], path: Path | str | None, *, spreadsheet: bool
+    ) -> None:
         self._rows = rows
+        self._spreadsheet = spreadsheet
         self._left = {column: _normalise(column) for column in left}
         self._path = path
 
-    def take_usual_names(self, sources: dict[str, tuple[str, ...]], *, settled: Set[str], responses: bool) -> None:
+    def take_usual_names(self, sources: dict[str, tuple[str, ...]], *, settled: Set[str]) -> None:
         """Add the columns found to `sources`.
 
         Args:
             sources: The columns that are already known.
             settled: Fields that get no column here.
-            responses: Whether columns of responses are already known.
         """
         before = set(sources)
         for name in NAMES:
@@ -197,12 +212,12 @@ class _Finder:
             sources["reference" if len(columns) == 1 else "references"] = columns
         for name, usual in _USUAL_NAMES.items():
             instead = {"question": "turns", "turns": "question", "reference": "references", "references": "reference"}
-            if instead.get(name) not in sources and not (responses and name in ("response", "system")):
+            if name not in settled and instead.get(name) not in sources:
                 found = self._find(name, usual)
                 if name == "id":
                     found = [column for column in found if self._is_unique(column, *sources.get("system", ()))]
                 self._assign_column(sources, name, found)
-        self._take_answer(sources, responses=responses)
+        self._take_answer(sources, settled)
         if taken := {name: columns for name, columns in sources.items() if name not in before}:
             _log.warning(
                 "%s: took %s (others: --map NAME=COLUMN)",
@@ -235,12 +250,11 @@ class _Finder:
 
     def _fits(self, column: str, name: str) -> bool:
         """Return whether the column has values of the right kind."""
-        lists = name in ("turns", "references", "reference")
-        values = [value for row in self._rows if (value := row.get(column)) is not None]
-        return all(
-            isinstance(value, str | UnusableCell) or (lists and isinstance(value, list)) or name == "id"
-            for value in values
-        )
+        values = [value for row in self._rows if not is_blank(value := row.get(column))]
+        # A column of numbers alone, such as ratings called "target", is not one of texts.
+        mixed = self._spreadsheet and any(isinstance(value, str) for value in values)
+        kinds = (str, UnusableCell, *((list,) if name in _LISTS else ()), *((int, float) if mixed else ()))
+        return name == "id" or all(isinstance(value, kinds) for value in values)
 
     def _is_unique(self, *columns: str) -> bool:
         """Return whether no two rows agree in these columns: what may also be the number of a patient or a category."""
@@ -248,7 +262,7 @@ class _Finder:
             IdIndex([repr([str(_look_up(row, column)) for column in columns]) for row in self._rows]).repeated is None
         )
 
-    def _take_answer(self, sources: dict[str, tuple[str, ...]], *, responses: bool) -> None:
+    def _take_answer(self, sources: dict[str, tuple[str, ...]], settled: Set[str]) -> None:
         """Take a column "answer" for the one of response and reference that is missing.
 
         Raises:
@@ -256,10 +270,8 @@ class _Finder:
         """
         if not (found := self._find("answer", _ANSWER)):
             return
-        has_response, has_reference = (
-            responses or "response" in sources,
-            "reference" in sources or "references" in sources,
-        )
+        has_response = "response" in {*sources, *settled}
+        has_reference = not _REFERENCE_NAMES.isdisjoint(sources)
         if not (has_response or has_reference or "turns" in sources):
             raise InputError(
                 f"the column {found[0]!r} could be the response or the reference",

@@ -83,8 +83,8 @@ def _read_turn(number: int, record: Any) -> tuple[str, str]:
 def join_turns(turns: Sequence[Turn], *, lang: Lang) -> str:
     """Join the turns before the response into one text with a line per turn, each with its speaker.
 
-    Line breaks within a turn are removed, so that no turn can imitate another speaker. A single turn is returned
-    unchanged.
+    White space within a turn, line breaks included, becomes single spaces, so that no turn can imitate another speaker.
+    A single turn is returned unchanged.
 
     >>> turns = [Turn("user", "My head hurts."), Turn("assistant", "Since when?"), Turn("user", "Monday.")]
     >>> join_turns(turns, lang="en").splitlines()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import glob
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from imapeval import _resources
 from imapeval._optional import require
@@ -19,27 +19,16 @@ from imapeval.evaluation.samples.files.formats import FILE_LOADERS, SUFFIXES, is
 from imapeval.evaluation.samples.files.text_lines import STDIN
 from imapeval.evaluation.samples.inspect_log import load_inspect
 from imapeval.evaluation.samples.mediqa_eval import load_mediqa_eval
-from imapeval.evaluation.samples.rows import DEFAULT_OPTIONS, Row, error_at, list_columns
+from imapeval.evaluation.samples.rows import Row, error_at, list_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from imapeval.evaluation.samples.rows import ReadOptions
 
 
-class Loader(Protocol):
-    """Yields the rows of a source."""
-
-    def __call__(self, source: str, options: ReadOptions = DEFAULT_OPTIONS) -> Iterable[Row]:
-        """Return the rows; a bad one with an error, unless the options are strict.
-
-        Raises:
-            InputError: The content is invalid.
-            UsageError: The name of the source is invalid.
-            MissingExtraError: A required package is not installed.
-        """
-        ...
-
+Loader: TypeAlias = "Callable[[str, ReadOptions], Iterable[Row]]"
+"""Returns the rows of a source; a bad one with an error, unless the options are strict."""
 
 _HF_PREFIX = "hf:"
 
@@ -53,7 +42,7 @@ _IMAPSCORE_COLUMNS = {
 }
 
 
-def load_imapscore(source: str, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Row]:
+def load_imapscore(source: str, options: ReadOptions) -> Iterator[Row]:
     """Yield the rows of the public imapScore benchmark (github.com/HathyHuimin/imapScore): a file, or all in a folder.
 
     The files are `*.txt`: JSON lines with `Question`, `Doctor_Response`, one column `<system>_prediction` and mean
@@ -97,7 +86,7 @@ def _load_imapscore_file(path: Path, options: ReadOptions) -> Iterator[Row]:
         yield Row(row.number, row.line, fields, str(path))
 
 
-def load_hf(source: str, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Row]:
+def load_hf(source: str, options: ReadOptions) -> Iterator[Row]:
     """Yield the rows of a Hugging Face dataset: `hf:NAME` or `hf:NAME:SPLIT` (NAME may be a local folder).
 
     Raises:
@@ -147,13 +136,16 @@ def list_files(source: str, loader: str | None = None) -> list[str]:
         InputError: A folder has no file of a known type, or a pattern matches none.
     """
     path = Path(source)
-    if source == STDIN or source.startswith(_HF_PREFIX) or (loader is not None and loader not in FILE_LOADERS):
+    reads_names = loader is not None and loader not in FILE_LOADERS
+    if source == STDIN or source.startswith(_HF_PREFIX) or (reads_names and path.is_dir()):
         return [source]
     if path.is_dir():
         found = [str(file) for file in path.iterdir() if is_data_file(file) and file.is_file()]
     elif not path.exists() and glob.has_magic(source):
         matches = glob.glob(source, recursive=True)  # noqa: PTH207  # a pattern may be absolute
         found = [match for match in matches if not Path(match).is_dir()]
+        if reads_names and not found:
+            return [source]  # "answers[1].csv:en" of mediqa-eval
     else:
         return [source]
     if not found:

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.files.formats import read_file
-from imapeval.evaluation.samples.rows import DEFAULT_OPTIONS, ReadOptions, Row, error_at, list_columns, read_number
+from imapeval.evaluation.samples.rows import Row, error_at, list_columns, read_number
 from imapeval.text.language import FACT_LANGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from imapeval.evaluation.samples.rows import ReadOptions
 
 _COLUMNS = (
     *("dataset", "encounter_id", "lang", "candidate", "candidate_author_id"),
@@ -35,7 +37,7 @@ class _Answer:
     ratings: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
 
 
-def load_mediqa_eval(source: str, options: ReadOptions = DEFAULT_OPTIONS) -> Iterator[Row]:
+def load_mediqa_eval(source: str, options: ReadOptions) -> Iterator[Row]:
     """Yield the answers of a file of rated rows; answers of one author to one question differ by their texts.
 
     Ids are `<dataset>-<encounter>-<lang>-<author>`, with "-2" and so on for further texts. The references are the

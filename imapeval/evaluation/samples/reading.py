@@ -108,7 +108,8 @@ def read(
     source = SHOWN_STDIN if names == [STDIN] else " ".join(names if len(names) == 1 else map(str, paths))
     if not rows:
         raise InputError("there are no rows", path=source, fix="Give a file with at least one row.")
-    found = choose_columns(Mapped(rows, attrgetter("fields")), columns or {}, path=source)
+    spreadsheet = any(not row.has_null for row in rows)
+    found = choose_columns(Mapped(rows, attrgetter("fields")), columns or {}, path=source, spreadsheet=spreadsheet)
     builder = SampleBuilder(source, found, missing=missing)
     made = spool((replace(row, fields={}), *built) for row in rows for built in builder.build_all(row, strict=strict))
     if all(error is not None for _, _, error in made):
@@ -185,8 +186,9 @@ def _log_empty(samples: Sequence[Sample], *, source: str) -> None:
 
 def _draw_questions(samples: Sequence[Sample], size: int, *, seed: int, source: str) -> Sequence[Sample]:
     """Return the answers to some questions, in the order of the data."""
-    # By their hashes of 64 bits, for millions.
-    questions = list(dict.fromkeys(hash((sample.question, sample.references)) for sample in samples))
+    # By their hashes of 64 bits, for millions. Rows that cannot be read may have no question.
+    asking = (sample for sample in samples if sample.question.strip())
+    questions = list(dict.fromkeys(hash((sample.question, sample.references)) for sample in asking))
     chosen = set(random.Random(seed).sample(questions, min(size, len(questions))))
     drawn = spool(sample for sample in samples if hash((sample.question, sample.references)) in chosen)
     _log.warning(

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from imapeval.evaluation.samples.files.text_lines import SourceFile
+
 Unit = Literal["line", "row", "record"]
 """The unit of positions in a file: lines of text, rows of a table, records of a list."""
 
@@ -108,7 +110,7 @@ def reject_row(error: InputError, *, number: int, options: ReadOptions, unit: Un
     return Row(number, error.line or number, {}, unit=unit, error=error)
 
 
-def read_header(names: Iterable[str], *, path: Path, line: int, unit: Unit = "line") -> list[str]:
+def read_header(names: Iterable[str], file: SourceFile, *, line: int, unit: Unit = "line") -> list[str]:
     """Return the names of columns; "" for one without a name.
 
     Raises:
@@ -116,34 +118,34 @@ def read_header(names: Iterable[str], *, path: Path, line: int, unit: Unit = "li
     """
     header = [name.strip() for name in names]
     if twice := [name for name, count in Counter(header).items() if name and count > 1]:
-        raise InputError(
-            f"the column {short_repr(twice[0])} is twice in the header",
-            path=path,
-            line=line,
-            unit=unit,
-            fix="Rename one.",
+        raise file.error(
+            f"the column {short_repr(twice[0])} is twice in the header", line=line, unit=unit, fix="Rename one."
         )
     return header
 
 
-def name_cells(
-    header: Sequence[str], cells: Sequence[Any], *, path: Path, line: int, unit: Unit = "line"
-) -> dict[str, Any]:
-    """Return the cells of a row by column. The first column may be without a name, as pandas writes its index.
+def make_row(
+    header: Sequence[str],
+    cells: Sequence[Any],
+    file: SourceFile,
+    *,
+    number: int,
+    line: int,
+    options: ReadOptions,
+    unit: Unit = "line",
+    decimal_comma: bool = False,
+) -> Row:
+    """Return a row of a table. The first column may be without a name, as pandas writes its index.
 
-    Raises:
-        InputError: Another column without a name has a value.
+    If another column without a name has a value, the row is bad; see `reject_row`.
     """
-    for number, (name, cell) in enumerate(zip(header, cells, strict=True), 1):
-        if not name and number > 1 and cell != "":
-            raise InputError(
-                f"column {number} has the value {short_repr(cell)}, but no name in the header",
-                path=path,
-                line=line,
-                unit=unit,
-                fix="Give the column a name.",
-            )
-    return {name: cell for number, (name, cell) in enumerate(zip(header, cells, strict=True)) if name or not number}
+    for place, (name, cell) in enumerate(zip(header, cells, strict=True), 1):
+        if not name and place > 1 and cell != "":
+            problem = f"column {place} has the value {short_repr(cell)}, but no name in the header"
+            error = file.error(problem, line=line, unit=unit, fix="Give the column a name.")
+            return reject_row(error, number=number, options=options, unit=unit)
+    fields = {name: cell for place, (name, cell) in enumerate(zip(header, cells, strict=True)) if name or not place}
+    return Row(number, line, fields, has_null=False, unit=unit, decimal_comma=decimal_comma)
 
 
 def read_lang(fields: Mapping[str, Any]) -> Lang | None:

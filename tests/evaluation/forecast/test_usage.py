@@ -100,18 +100,18 @@ async def _dry_run_first(work: DryRun):
 async def test_probabilities_are_supposed_and_said_to_be(open_over: OpenOver, judge_live: JudgeLive):
     found = await forecast(SAMPLES, open_over("geval"))
     geval = find(found, "geval")
-    assert (geval.calls, geval.weighed, geval.supposed) == (9, 9, 0)
+    assert (geval.calls, geval.with_logprobs, geval.supposed) == (9, 9, 0)
     # By then it is known that this server gives none.
     asked = await judge_live(["geval"])
     again = find(await forecast(SAMPLES, open_over("geval")), "geval")
-    assert (again.calls, again.cached, again.weighed) == (asked["geval"], asked["geval"], 0)
+    assert (again.calls, again.cached, again.with_logprobs) == (asked["geval"], asked["geval"], 0)
     assert asked["geval"] == 2 + 9 * 5
 
 
 async def test_samples_are_certain(open_over: OpenOver):
     options = {"geval": {"weights": "samples", "samples": "4"}}
     geval = find(await forecast(SAMPLES, open_over("geval", **options)), "geval")
-    assert (geval.calls, geval.weighed, geval.supposed) == (36, 0, 0)
+    assert (geval.calls, geval.with_logprobs, geval.supposed) == (36, 0, 0)
 
 
 async def test_means_of_the_cache_are_expected(open_over: OpenOver, judge_live: JudgeLive):

@@ -106,6 +106,16 @@ def test_the_table_is_data_again(tmp_path: Path, kind: TableFormat):
         assert after.ratings == before.ratings
 
 
+@pytest.mark.parametrize("kind", FORMATS)
+def test_columns_of_the_data_that_would_be_fields_are_renamed(tmp_path: Path, kind: TableFormat):
+    names = ("", "references", "turns", "question")  # "" is the name of pandas' index
+    samples = [Sample("a", "What helps?", ("Rest.",), "Sleep.", meta=dict.fromkeys(names, "x"))]
+    path = export_table(make_run(tmp_path / "run", samples, {("a", "m"): Score(1)}), kind)
+    (after,) = read(path)
+    assert (after.question, after.references, after.response) == ("What helps?", ("Rest.",), "Sleep.")
+    assert {name: after.meta[f"data.{name}"] for name in names} == dict.fromkeys(names, "x")
+
+
 FORMULAS = ["=1+1", "@sum", "-1+2", "+1", "＝1", " =1", "#N/A"]
 
 
@@ -170,6 +180,15 @@ def test_long_integers_of_parquet_are_exact(tmp_path: Path):
     rows = read_table(export_table(make_run(tmp_path / "run", samples, {("1", "m"): Score(1)}), "parquet"))
     assert [row["pid"] for row in rows] == [2**53 + 1, None]
     assert [(row["big"], row["mixed"]) for row in rows] == [(2.0**63, 1.0), (1.0, 0.5)]
+
+
+def test_long_integers_of_excel_are_exact(tmp_path: Path):
+    # A SNOMED CT identifier has up to 18 digits; a number in Excel has 15.
+    meta: dict[str, object] = {"snomed": 900000000000441003, "negative": -(10**15), "huge": 10**400, "n": 10**15 - 1}
+    sample = Sample("a", "q", (), "r", meta=meta | {"right": True})
+    (row,) = read_table(export_table(make_run(tmp_path / "run", [sample], {("a", "m"): Score(1)}), "xlsx"))
+    texts = {name: str(meta[name]) for name in ("snomed", "negative", "huge")}
+    assert {name: row[name] for name in (*meta, "right")} == texts | {"n": 10**15 - 1, "right": True}
 
 
 @pytest.mark.parametrize("kind", ["parquet", "xlsx"])

@@ -45,6 +45,18 @@ def test_a_folder_of_imapscore_files(tmp_path: Path):
     assert [sample.id for sample in read(tmp_path, loader="imapscore")] == ["HMedQA-GPT-4:0", "a:0"]
 
 
+def test_a_pattern_of_files_of_one_benchmark(tmp_path: Path):
+    row = {"Question": "Why?", "Doctor_Response": "So.", "gpt4_prediction": "Because."}
+    for name in ("a.txt", "b.txt", "c[1].txt"):
+        (tmp_path / name).write_text(json.dumps(row))
+    pattern = str(tmp_path / "?.txt")
+    assert [sample.id for sample in read(pattern, loader="imapscore")] == ["a:0", "b:0"]
+    assert [sample.id for sample in read(tmp_path / "c[1].txt", loader="imapscore")] == ["c[1]:0"]
+    with pytest.raises(InputError) as caught:
+        read(tmp_path / "x*.txt", loader="imapscore")
+    assert caught.value.path == tmp_path / "x*.txt"
+
+
 @pytest.mark.skipif(not UPSTREAM.exists(), reason="the benchmark files of ../shared are not here")
 def test_upstream_files_hold_the_benchmarks_rows():
     samples = read(UPSTREAM, loader="imapscore")

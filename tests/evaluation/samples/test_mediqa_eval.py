@@ -91,6 +91,9 @@ def test_the_answers_of_one_language(tmp_path: Path):
     assert [sample.lang for sample in read(f"{file}:zh", loader="mediqa-eval")] == ["zh"]
     assert [sample.lang for sample in read(f"{file}:en", loader="mediqa-eval")] == ["en"]
     assert len(read(file, loader="mediqa-eval")) == 2
+    # The name that browsers give to a second download is no pattern.
+    again = file.rename(tmp_path / "rated[1].csv")
+    assert [sample.lang for sample in read(f"{again}:zh", loader="mediqa-eval")] == ["zh"]
     only = write(tmp_path, {})
     with pytest.raises(InputError, match="language 'zh'"):
         read(f"{only}:zh", loader="mediqa-eval")

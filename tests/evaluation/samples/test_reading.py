@@ -118,6 +118,41 @@ def test_columns_of_other_names(tmp_path: Path):
     assert (sample.ratings, sample.meta) == ({"accuracy": 3.0}, {"response": "old"})
 
 
+def test_paths_to_several_responses(tmp_path: Path):
+    path = write_jsonl(tmp_path / "d.jsonl", {"question": "Why?", "out": {"a": "So.", "b": None}})
+    samples = read(path, columns={"response": "out.a,out.b"})
+    assert [(s.system, s.response, s.answered) for s in samples] == [("out.a", "So.", True), ("out.b", "", False)]
+
+
+@pytest.mark.parametrize("name", ["system", "System", "model"])
+def test_a_column_that_names_a_system_beside_several_responses(tmp_path: Path, name: str):
+    path = write_jsonl(tmp_path / "d.jsonl", {"question": "Why?", "a": "So.", "b": "Thus.", name: "nova"})
+    samples = read(path, columns={"response": "a,b"})
+    assert [(sample.system, sample.meta) for sample in samples] == [("a", {name: "nova"}), ("b", {name: "nova"})]
+
+
+@pytest.mark.parametrize(
+    ("texts", "references"), [(["one"], ("one",)), (["one", "two"], ("one", "two")), ([""], ()), ([None], ()), ([], ())]
+)
+@pytest.mark.parametrize("name", ["reference", "references"])
+def test_a_path_to_a_list_of_references(
+    tmp_path: Path, name: str, texts: list[str | None], references: tuple[str, ...]
+):
+    path = write_jsonl(tmp_path / "d.jsonl", {"question": "Why?", "response": "So.", "answers": {"text": texts}})
+    (sample,) = read(path, columns={name: "answers.text"}, strict=True)
+    assert sample.references == references
+
+
+@pytest.mark.parametrize("turns", [[], [{"role": "assistant", "content": "So."}, {"role": "user", "content": "Why?"}]])
+@pytest.mark.parametrize("body", ["an object", "a list of one"])
+def test_a_path_to_turns(tmp_path: Path, turns: list[dict[str, str]], body: str):
+    turns = [*turns, {"role": "user", "content": "What helps?"}]
+    holder = {"messages": turns} if body == "an object" else [{"messages": turns}]
+    path = write_jsonl(tmp_path / "d.jsonl", {"body": holder, "response": "Rest."})
+    (sample,) = read(path, columns={"turns": "body.messages"}, strict=True)
+    assert [turn.content for turn in sample.turns] == [*(turn["content"] for turn in turns), "Rest."]
+
+
 def test_one_column_for_two_names(tmp_path: Path):
     path = write_jsonl(tmp_path / "d.jsonl", {"text": "Rest.", "question": "What helps?"})
     (sample,) = read(path, columns={"reference": "text", "response": "text"})
@@ -192,6 +227,19 @@ def test_no_response_is_not_an_empty_one(tmp_path: Path, given: dict[str, object
         assert [sample.answered for sample in read(write_jsonl(tmp_path / "alone.jsonl", row | given))] == [False]
 
 
+@pytest.mark.parametrize("value", [None, float("nan"), ""], ids=["null", "NaN", "empty"])
+def test_a_column_with_a_usual_name_may_have_missing_values(tmp_path: Path, value: object):
+    row = {"prompt": "Why?", "prediction": "So.", "ground_truth": "Thus."}
+    path = write_jsonl(tmp_path / "d.jsonl", row, row | {"prediction": value})
+    assert [(sample.response, sample.answered) for sample in read(path)] == [("So.", True), ("", value == "")]
+
+
+def test_a_usual_name_for_texts_and_numbers_in_data_that_distinguish_them(tmp_path: Path):
+    row = {"question": "Why?", "response": "So."}
+    path = write_jsonl(tmp_path / "d.jsonl", row | {"model": "nova"}, row | {"model": 7})
+    assert [(sample.system, sample.meta) for sample in read(path)] == [("", {"model": "nova"}), ("", {"model": 7})]
+
+
 def test_no_response_in_a_column_of_another_name(tmp_path: Path):
     row = {"question": "Why?", "reference": "So.", "response": "old"}
     path = write_jsonl(tmp_path / "d.jsonl", row | {"new": None}, row, row | {"new": ""})
@@ -227,6 +275,7 @@ def test_what_stands_for_no_response_is_said_by_who_knows(tmp_path: Path):
     assert [sample.answered for sample in found] == [False, False, True, True, False, True]
     assert found[0].response == ""
     assert not read(path, missing=[""])[-1].answered
+    assert [sample.answered for sample in read(path, missing="N/A")] == [False, False, True, True, True, True]
 
 
 @pytest.mark.parametrize(
@@ -303,6 +352,7 @@ def test_which_columns_are_the_reference(
         {"reference": "x", "references": NAN},
         {"reference": ["x"], "references": ""},
         {"reference": ["x"], "references": " "},
+        {"reference": ["x"], "references": []},
         {"reference": " ", "references": ["x"]},
         {"reference": NAN, "references": ["x"]},
     ],

@@ -8,9 +8,8 @@ import re
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from imapeval.errors import InputError
 from imapeval.evaluation.samples.files.text_lines import MAX_ROW, empty_file_error, read_lines, too_long_error
-from imapeval.evaluation.samples.rows import Row, name_cells, read_header, reject_row
+from imapeval.evaluation.samples.rows import Row, make_row, read_header, reject_row
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ def _read_rows(file: SourceFile, lines: Iterator[str], delimiter: str, options: 
             continue
         empty = 0
         if not header:
-            header = read_header(cells, path=file.path, line=line)
+            header = read_header(cells, file, line=line)
             continue
         number += 1
         if not warned and reader.line_num > line:
@@ -116,12 +115,8 @@ def _read_rows(file: SourceFile, lines: Iterator[str], delimiter: str, options: 
             )
             yield reject_row(error, number=number, options=options)
             continue
-        try:
-            fields = name_cells(header, cells, path=file.path, line=line)
-        except InputError as error:
-            yield reject_row(error, number=number, options=options)
-            continue
-        yield Row(number, line, fields, has_null=False, decimal_comma=delimiter == ";")
+        comma = delimiter == ";"
+        yield make_row(header, cells, file, number=number, line=line, options=options, decimal_comma=comma)
 
 
 def _warn_of_swallowed_rows(
@@ -154,7 +149,7 @@ def _find_delimiter(head: Sequence[str], usual: str) -> str:
         except csv.Error:
             continue  # what is wrong, and on which line, is found when the rows are read
         if len(head) == _HEAD_LINES:
-            records = records[:1] + records[1:-1]  # the last one may go on
+            records = records[:-1] or records  # the last one may go on
         if not records or len(records[0]) < 2:
             continue
         fitting = sum(len(cells) == len(records[0]) for cells in records) / len(records)

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 from xml.parsers import expat
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
-from imapeval.errors import InputError, UsageError
+from imapeval.errors import UsageError
 from imapeval.evaluation.samples.files.excel_cells import Cell, read_value
 from imapeval.evaluation.samples.files.excel_parts import (
     MAX_XML,
@@ -25,7 +25,7 @@ from imapeval.evaluation.samples.files.excel_parts import (
     WholeParts,
     too_large_error,
 )
-from imapeval.evaluation.samples.rows import Row, list_columns, name_cells, read_header, reject_row
+from imapeval.evaluation.samples.rows import Row, list_columns, make_row, read_header
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
@@ -112,12 +112,7 @@ def _read_rows(
         values = [read_value(shown.get(column)) for column in range(1, max(len(header), *shown) + 1)]
         header += [""] * (len(values) - len(header))
         number += 1
-        try:
-            fields = name_cells(header, values, path=file.path, line=line, unit="row")
-        except InputError as error:
-            yield reject_row(error, number=number, options=options, unit="row")
-            continue
-        yield Row(number, line, fields, has_null=False, unit="row")
+        yield make_row(header, values, file, number=number, line=line, options=options, unit="row")
 
 
 @contextmanager
@@ -372,4 +367,4 @@ def _read_header(cells: Mapping[int, Cell], line: int, areas: Iterable[_Area], f
     texts = [str(read_value(cells.get(column))) for column in range(1, max(cells) + 1)]
     if line > 1:
         _log.warning("%s: the header is row %d", file.path, line)
-    return read_header(texts, path=file.path, line=line, unit="row")
+    return read_header(texts, file, line=line, unit="row")

@@ -12,7 +12,7 @@ Cell = dict[str, Any]
 
 
 def read_value(cell: Cell | None) -> Any:
-    """Return the value of a cell: "" if it is empty, dates and times in ISO 8601."""
+    """Return the value of a cell: "" if it is empty, a date as 2024-05-31, with its time as 2024-05-31 14:30:00."""
     from openpyxl.utils.escape import unescape
 
     value = None if cell is None else cell["value"]

@@ -6,12 +6,11 @@ from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 from xml.parsers import expat
 
-from imapeval.errors import InputError
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from zipfile import ZipFile
 
+    from imapeval.errors import InputError
     from imapeval.evaluation.samples.files.text_lines import SourceFile
 
 MAX_XML = 16 * 2**20
@@ -78,11 +77,8 @@ class WholeParts:
             raise too_large_error(self._file, f"has a part {name!r} of more than {MAX_XML // 2**20} MiB")
         content = self._archive.read(name)
         if _STRICT in content:
-            raise InputError(
-                "an Excel file of the type Strict Open XML",
-                path=self._file.path,
-                fix="Save it as Excel Workbook (.xlsx), or as CSV.",
-            )
+            problem = "an Excel file of the type Strict Open XML"
+            raise self._file.error(problem, fix="Save it as Excel Workbook (.xlsx), or as CSV.")
         DepthLimit(self._file).make_parser().Parse(content, True)
         return content
 

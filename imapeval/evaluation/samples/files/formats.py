@@ -33,7 +33,7 @@ _READERS: Mapping[FileFormat, Callable[[SourceFile, ReadOptions], Iterator[Row]]
     "xlsx": read_excel,
 }
 
-_SUFFIXES: Mapping[str, FileFormat] = {
+FORMATS_BY_SUFFIX: Mapping[str, FileFormat] = {
     **{f".{name}": name for name in _READERS},
     ".ndjson": "jsonl",
     ".tab": "tsv",
@@ -49,7 +49,7 @@ def is_data_file(path: Path) -> bool:
     name = path.name.lower().removesuffix(".gz")
     # What `imapeval extract` writes may lie beside the data it was made from.
     is_imaps = name == "imaps.jsonl" or name.endswith("-imaps.jsonl")
-    return Path(name).suffix in _SUFFIXES and not name.startswith(".") and not is_imaps
+    return Path(name).suffix in FORMATS_BY_SUFFIX and not name.startswith(".") and not is_imaps
 
 
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
@@ -86,7 +86,7 @@ FILE_LOADERS: Mapping[str, Callable[..., Iterator[Row]]] = {name: partial(read_f
 
 
 def _recognise(file: SourceFile) -> FileFormat:
-    named = _SUFFIXES.get(file.suffix)
+    named = FORMATS_BY_SUFFIX.get(file.suffix)
     found = _recognise_binary(file) or named or _recognise_text(file)
     if named is not None and found != named:
         _log.warning("%s: read as %s, despite its name", file.path, found)

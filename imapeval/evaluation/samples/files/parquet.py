@@ -64,7 +64,7 @@ def read_arrow(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
 
 
 def _map_file(file: SourceFile) -> Any:
-    """Return the file so that of a batch or page, which may be the whole file, only what is wanted is in memory."""
+    """Return the file in a form of which only the parts in use are in memory: a batch or page may be the whole file."""
     stream: Any = file.stream
     if not isinstance(getattr(stream, "raw", None), io.FileIO):  # gzip, or a pipe
         return stream

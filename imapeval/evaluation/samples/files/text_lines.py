@@ -134,11 +134,11 @@ def _open_pipe(path: Path, source: str) -> Generator[_PipeReader]:
 
 
 class _PipeReader(io.RawIOBase):
-    """Reads of a pipe what is asked for, and keeps it in a file, so that it can be read again.
+    """Reads from a pipe only what is asked for, and keeps it in a file so that it can be read again.
 
     Args:
         pipe: The pipe, which stays open.
-        first: What has been read of it.
+        first: What has already been read from it.
     """
 
     def __init__(self, pipe: IO[bytes], first: bytes = b"") -> None:
@@ -187,7 +187,8 @@ def _unpack(path: Path, stream: IO[bytes]) -> Iterator[SourceFile]:
     file = SourceFile(
         path, named.suffix.lower(), cast("IO[bytes]", gzip.GzipFile(fileobj=stream)) if packed else stream
     )
-    if not file.peek().strip():
+    head = file.peek()
+    if len(head) < _HEAD and not head.strip():
         raise empty_file_error(path)
     yield file
 

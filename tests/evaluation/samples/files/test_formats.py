@@ -802,6 +802,34 @@ def test_some_questions_with_all_their_answers(tmp_path: Path):
     assert len(read(tmp_path / "d.jsonl", sample=100)) == 60
 
 
+@pytest.mark.parametrize("bad", [b'{"question": \n', b'{"question": " ", "response": "So."}\n'])
+def test_a_row_without_a_question_is_not_drawn(tmp_path: Path, bad: bytes):
+    (tmp_path / "d.jsonl").write_bytes(lines(ROWS[1:]) + bad)
+    for seed in range(5):
+        (drawn,) = read(tmp_path / "d.jsonl", sample=1, seed=seed)
+        assert (drawn.question, drawn.fault) == ("What helps?", None)
+
+
+@pytest.mark.parametrize("name", ["d.csv", "d.jsonl"])
+def test_a_file_that_begins_with_many_empty_lines(tmp_path: Path, name: str):
+    (tmp_path / name).write_bytes(b"\n" * 5000 + (table() if name == "d.csv" else lines()))
+    assert shown(read(tmp_path / name)) == TWO
+    for count in (100, 5000):
+        (tmp_path / name).write_bytes(b"\n" * count)
+        with pytest.raises(InputError) as caught:
+            read(tmp_path / name)
+        assert caught.value.path == tmp_path / name
+
+
+def test_numbers_in_a_column_of_excel_with_a_usual_name(tmp_path: Path):
+    path = tmp_path / "d.xlsx"
+    sheet(["prompt", "prediction", "target"], ["How much?", "5 mg", 4], ["How many?", 5, None])(path)
+    samples = read(path)
+    assert [sample.response for sample in samples] == ["5 mg", "5"]
+    # A column of numbers alone may be ratings.
+    assert [(sample.references, sample.meta["target"]) for sample in samples] == [((), 4), ((), "")]
+
+
 @pytest.mark.parametrize("raw", [b'{"question": "Why?"}\n\n{"question"}\n', b'{"question": "Why?",\n"response"\n}'])
 def test_one_line_is_named_and_no_other(tmp_path: Path, raw: bytes):
     for name in ("d.json", "d.jsonl"):
