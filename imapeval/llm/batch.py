@@ -99,10 +99,11 @@ class BatchFolder:
         with self._guarded():
             make_private_folder(path)
             self._state, found = open_state(state)
-        if found is None and model is None:
+        known = found or model
+        if known is None:
             self._state.close()
             raise UsageError(f"{path} contains no requests. `imapeval batch export ... --out {path}` writes them.")
-        self.identity, self._name = found or model or ("", "")
+        self.identity, self._name = known
         if model is not None:
             self.require_model(model[0])
 
@@ -216,7 +217,7 @@ class BatchFolder:
         self, content: bytes, location: str, report: ImportReport, cache: CachedModel, failed: FailedResults
     ) -> None:
         try:
-            result = BatchResultLine.model_validate_json(content)
+            result = BatchResultLine.model_validate_json(chat_format.repair(content))
         except ValidationError as error:
             report.unreadable[location] = describe_validation_error(error)
             return

@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from imapeval.llm.protocol import Completion, Request
 
 _MAX_LINE = 1 << 26
-"""Most bytes of a line: a completion with probabilities has some megabytes. More may be a device without an end."""
-
-_SHOWN = 300
-"""Most characters of a server's reply that an error message quotes."""
+"""Maximum length of a line in bytes: a completion with probabilities has some megabytes. A longer one may be a device
+that never ends."""
 
 
 class _Response(BaseModel):
@@ -57,7 +55,9 @@ class BatchResultLine(BaseModel):
         fault = self.error_reply()
         if not fault.status:
             # Never sent: the OpenAI batch expired or was cancelled.
-            raise ProviderError(f"{sender} did not answer ({fault.code}: {fault.message[:_SHOWN]})", kind="server")
+            raise ProviderError(
+                f"{sender} did not answer ({fault.code}: {fault.message[: chat_format.SHOWN]})", kind="server"
+            )
         raise chat_format.to_error(fault, request, sender=sender)
 
     def error_reply(self) -> chat_format.ErrorReply:

@@ -7,7 +7,7 @@ import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from imapeval.errors import UsageError
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 TABLE = Path(__file__).with_name("prices.json")
 """Written by docs/write_prices.py, with its source and date."""
 
-_PER = 1_000_000
-"""Number of tokens that a price refers to."""
-
 
 @dataclass(frozen=True, slots=True)
 class Price:
@@ -32,6 +29,9 @@ class Price:
         completion: Price of completion tokens.
         reused: Price of prompt tokens from the server's own cache; None if they cost as much as the others.
         source: Where the prices are from.
+
+    Raises:
+        UsageError: A price is not a number, not finite, or negative.
     """
 
     prompt: float
@@ -39,13 +39,19 @@ class Price:
     reused: float | None = None
     source: str = ""
 
+    def __post_init__(self) -> None:
+        for price in (self.prompt, self.completion, 0 if self.reused is None else self.reused):
+            # Callers without a type checker may pass a text.
+            if not (isinstance(cast("object", price), int | float) and math.isfinite(price) and price >= 0):
+                raise UsageError(f"the price {price!r} is invalid. Give the USD per million tokens, 0 or more.")
+
     def cost_of(self, usage: Usage) -> float:
         """Return the cost of the tokens in USD."""
         reused = self.prompt if self.reused is None else self.reused
         fresh_tokens = usage.prompt_tokens - usage.reused_tokens
         return (
             fresh_tokens * self.prompt + usage.reused_tokens * reused + usage.completion_tokens * self.completion
-        ) / _PER
+        ) / 1_000_000
 
 
 def find_price(spec: str, *, base_url: str | None = None) -> Price | None:
@@ -67,7 +73,7 @@ def find_price(spec: str, *, base_url: str | None = None) -> Price | None:
         return None
     table = json.loads(TABLE.read_text(encoding="utf-8"))
     source = table.pop("source")
-    found = table.get(host, {}).get(name)
+    found = table.get(host, {}).get(name.strip())
     return None if found is None else Price(**found, source=f"{source['package']}, read {source['read']}")
 
 
@@ -79,11 +85,9 @@ def parse_price(text: str) -> Price:
     """
     try:
         prompt, completion = map(float, text.split(","))
-    except ValueError:
-        prompt = completion = -1
-    if not all(math.isfinite(part) and part >= 0 for part in (prompt, completion)):
+        return Price(prompt, completion, source="--price")
+    except (ValueError, UsageError) as error:
         raise UsageError(
             f"--price {text!r} is not IN,OUT. Give the USD per million tokens of prompts and of completions, such as "
             "--price 0.40,1.60."
-        )
-    return Price(prompt, completion, source="--price")
+        ) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
@@ -39,7 +38,8 @@ class Request:
         schema: JSON schema that the completion must follow, or None.
         schema_name: Name of the schema, for servers that require one.
         json: Whether the completion must be a JSON object; only used without a schema.
-        max_tokens: Most tokens to generate. A completion that reaches the limit is a truncation, which is an error.
+        max_tokens: Maximum number of tokens to generate. A completion that reaches the limit is a truncation, which is
+            an error.
         temperature: Sampling temperature; 0 is greedy.
         seed: Sampling seed, or None to leave it to the server.
         logprobs: How many of the most likely tokens to return at each position of the completion; 0 for none.
@@ -117,8 +117,7 @@ class Model(Protocol):
     """Answers requests.
 
     Attributes:
-        identity: Provider, model name and server, without white space; part of signatures and cache keys. Never
-            contains a secret.
+        identity: Provider, model name and server; part of signatures and cache keys. Never contains a secret.
         concurrency: How many simultaneous requests the model can make use of, at least 1. Callers with many requests
             keep about this many in flight; sending more is allowed.
     """
@@ -169,13 +168,10 @@ class PortableModel(Protocol):
         The function returns None in a worker that cannot reach it, or that would reach it as somebody else.
 
         Args:
-            concurrency: Most concurrent requests of the worker.
+            concurrency: Maximum number of concurrent requests of the worker.
             local: Whether all workers run on this machine.
         """
         ...
-
-
-_FIELDS = tuple(field.name for field in dataclasses.fields(Request))
 
 
 def canonical_json(request: Request, identity: str) -> str:
@@ -188,7 +184,7 @@ def canonical_json(request: Request, identity: str) -> str:
         TypeError: The schema is not JSON.
     """
     # Not `asdict`: it deep-copies the schema, which takes longer than everything else here.
-    fields = {field: getattr(request, field) for field in _FIELDS}
+    fields = {field: getattr(request, field) for field in Request.__slots__}
     fields["messages"] = [{"role": message.role, "content": message.content} for message in request.messages]
     # Absent unless used, so that requests without probabilities keep the cache keys of earlier versions.
     for name in ("logprobs", "given"):

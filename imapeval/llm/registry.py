@@ -47,11 +47,12 @@ class Provider(Protocol):
         Args:
             name: The model's name, without the provider.
             base_url: Address of the server; None for the provider's own.
-            concurrency: Most concurrent requests; None for the provider's default.
+            concurrency: Maximum number of concurrent requests; None for the provider's default.
 
         Raises:
-            UsageError: The name or address is invalid. A missing key is an error of `Model.complete`: dry runs and
-                exports of batches make models only to learn their identity.
+            UsageError: The name or address is invalid. A provider of another package should report a missing key in
+                `Model.complete`, because dry runs and exports of batches open the model only to learn its identity.
+                (`openai` reports it here; `model_identity` does without the model.)
         """
         ...
 
@@ -71,9 +72,9 @@ def open_model(
     Args:
         spec: "PROVIDER:NAME", such as "openai:gpt-4.1-mini". The name may contain colons.
         base_url: Address of the server; None for the provider's own.
-        concurrency: Most concurrent requests; None for the provider's default.
-        rpm: Most requests per minute; None for no limit.
-        tpm: Most tokens per minute, of prompts and completions together; None for no limit.
+        concurrency: Maximum number of concurrent requests; None for the provider's default.
+        rpm: Maximum number of requests per minute; None for no limit.
+        tpm: Maximum number of tokens per minute, of prompts and completions together; None for no limit.
         cache: File of the completion cache, created if it does not exist; None for no cache.
         ledger: Records the calls and limits their cost.
 
@@ -113,7 +114,7 @@ def model_identity(spec: str, *, base_url: str | None = None) -> str:
         UsageError: There is no such provider, or the name or address is missing or invalid.
     """
     provider, _, name = spec.partition(":")
-    if provider == "openai" and name.strip():  # which refuses to be made without a key
+    if provider == "openai" and name.strip():  # `OpenAIModel` cannot be created without a key
         from imapeval.llm.providers import openai
 
         return openai.model_identity(name.strip(), base_url=base_url)

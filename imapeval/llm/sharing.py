@@ -83,7 +83,7 @@ class SharedModel:
         address: Host and port of the `ModelServer`.
         token: Proves to the server that a request comes from one of its workers.
         identity: Identity of the real model.
-        concurrency: Most requests that are passed on at the same time.
+        concurrency: Maximum number of requests passed on at the same time.
         open_model: Opens the real model in this process; None if only the other process can reach it.
     """
 

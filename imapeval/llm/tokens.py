@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import tempfile
 from importlib import import_module
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from imapeval._optional import installed
+from imapeval.files import expand_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -46,7 +48,7 @@ def estimate(text: str) -> int:
     # In UTF-8 a Chinese character takes two bytes more than a Latin one, an accented letter one more: the length in
     # bytes gives the number of wide characters without examining each of them.
     wide = (len(text.encode(errors="surrogatepass")) - len(text)) / 2
-    return -int(-((len(text) - wide) / _NARROW + wide / _WIDE) // 1)
+    return math.ceil((len(text) - wide) / _NARROW + wide / _WIDE)
 
 
 def estimate_prompt(request: Request) -> int:
@@ -74,7 +76,8 @@ def count(spec: str, texts: Iterable[str]) -> tuple[int, bool]:
         spec: "PROVIDER:NAME", as for `open_model`.
         texts: The texts to count.
     """
-    _, _, name = spec.partition(":")
+    # The arguments of a model of vLLM follow its name.
+    name = spec.partition(":")[2].partition("?")[0].strip()
     exact = _find_tokenizer(name)
     return sum(map(exact or estimate, texts)), exact is not None
 
@@ -103,7 +106,7 @@ def _find_tokenizer(name: str) -> Callable[[str], int] | None:
 
 
 def _find_tokenizer_file(name: str) -> Path | None:
-    file = Path(name) / "tokenizer.json"
+    file = expand_user(name) / "tokenizer.json"
     if file.is_file():
         return file
     if installed("huggingface-hub"):

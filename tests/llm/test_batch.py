@@ -231,6 +231,14 @@ def test_invalid_lines_are_reported_and_skipped(folder, cache, take, tmp_path):
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="this system has no /dev/zero")
+def test_half_a_character_is_read_as_in_a_live_run(folder, cache, take):
+    write(folder, ask(1))
+    # What `chat_format.repair` writes in its place, see test_chat_format.py.
+    assert take(good(ask(1), "half \ud83d")).unreadable == {}
+    assert cache.get(ask(1)).text == "half ?"
+    assert folder.count_waiting() == {}
+
+
 def test_a_line_without_an_end_is_an_error(folder, cache):
     with pytest.raises(InputError) as failed:
         folder.import_results([Path("/dev/zero")], cache=cache)

@@ -1,5 +1,7 @@
 import json
+import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ def test_a_known_model_at_its_makers_address():
     assert price == Price(0.4, 1.6, 0.1, price.source if price else "")
     assert price.source.startswith("litellm 1.")
     assert find_price("openai:gpt-4.1-mini", base_url="https://api.openai.com/v1/") == price
+    assert find_price("openai: gpt-4.1-mini ") == price, "`open_model` opens that one"
 
 
 @pytest.mark.parametrize(
@@ -70,3 +73,11 @@ def test_a_price_can_be_given():
 def test_an_invalid_price_is_rejected(text: str):
     with pytest.raises(UsageError, match="--price"):
         parse_price(text)
+
+
+@pytest.mark.parametrize(
+    "prices", [(math.nan, 1), (1, math.inf), (-1, 1), (1, 1, -1), (1, 1, math.nan), ("0.4", "1.6")]
+)
+def test_what_is_no_price_is_refused(prices: Any):
+    with pytest.raises(UsageError, match="price"):
+        Price(*prices)

@@ -54,7 +54,7 @@ def test_what_cannot_be_counted_is_estimated(monkeypatch: pytest.MonkeyPatch, tm
         assert tokens.count(spec, ["four words of text", "痛风"]) == (7, False)
 
 
-def test_a_folder_with_a_tokenizer_is_counted_with_it(tmp_path: Path):
+def test_a_folder_with_a_tokenizer_is_counted_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     tokenizers = pytest.importorskip("tokenizers")
     words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"[UNK]": 0, "a": 1}, unk_token="[UNK]"))
     words.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
@@ -62,7 +62,10 @@ def test_a_folder_with_a_tokenizer_is_counted_with_it(tmp_path: Path):
     words.enable_padding(length=128)
     words.enable_truncation(2)
     words.save(str(tmp_path / "tokenizer.json"))
-    assert tokens.count(f"vllm:{tmp_path}", ["a b c", "a"]) == (4, True)
+    monkeypatch.setenv("HOME", str(tmp_path.parent))
+    # The forms of a name that the provider takes.
+    for name in (tmp_path, f" {tmp_path}", f"{tmp_path}?max_model_len=16384", f"~/{tmp_path.name}"):
+        assert tokens.count(f"vllm:{name}", ["a b c", "a"]) == (4, True)
 
 
 def test_a_folder_with_a_file_that_is_no_tokenizer_is_estimated(tmp_path: Path):

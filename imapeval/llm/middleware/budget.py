@@ -27,7 +27,8 @@ class UsageTotals:
     """Calls of a model, and what they took.
 
     Attributes:
-        calls: Requests that got a completion or a `ProviderError`.
+        calls: Requests that got a completion or a `ProviderError`. An attempt that was paid for but failed counts as a
+            call of its own, even if the next one succeeds.
         cached: Those of them that were free: from the cache, or shared with an identical request in flight.
         failed: Those of them that ended in an error.
         estimated: Those of them whose tokens the server did not count, so that they are estimated.
@@ -46,16 +47,9 @@ class UsageTotals:
 
     def __add__(self, other: UsageTotals) -> UsageTotals:
         """Return the totals of both."""
-        return UsageTotals(
-            self.calls + other.calls,
-            self.cached + other.cached,
-            self.failed + other.failed,
-            self.estimated + other.estimated,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.reused_tokens + other.reused_tokens,
-            None if self.usd is None or other.usd is None else self.usd + other.usd,
-        )
+        pairs = {name: (getattr(self, name), getattr(other, name)) for name in UsageTotals.__slots__}
+        totals: dict[str, Any] = {name: None if None in pair else sum(pair) for name, pair in pairs.items()}
+        return UsageTotals(**totals)
 
 
 class Ledger:
@@ -66,6 +60,9 @@ class Ledger:
     Args:
         price: Price of the model; None if unknown.
         max_cost: Budget in USD, or None for no limit.
+
+    Attributes:
+        spent: The totals so far.
 
     Raises:
         UsageError: A budget without a price.
@@ -79,7 +76,7 @@ class Ledger:
             )
         self.price = price
         self._max_cost = max_cost
-        self._spent = UsageTotals(usd=None if price is None else 0.0)
+        self.spent = UsageTotals(usd=None if price is None else 0.0)
         self._lock = threading.Lock()
         self._uncertain = 0.0
         self._reserved = 0.0
@@ -88,11 +85,6 @@ class Ledger:
         self._callback: Callable[[dict[str, Any]], None] | None = None
         self._check: Callable[[], None] | None = None
 
-    @property
-    def spent(self) -> UsageTotals:
-        """The totals so far."""
-        return self._spent
-
     def add_earlier_sessions(self, report: Mapping[str, Any]) -> None:
         """Add what earlier sessions of the same run spent, from their `report`.
 
@@ -100,13 +92,13 @@ class Ledger:
         """
         if self.price is None and report["price"] is not None:
             self.price = Price(**report["price"])
-            self._spent = replace(self._spent, usd=0.0)
+            self.spent = replace(self.spent, usd=0.0)
         before = UsageTotals(**{name: report[name] for name in UsageTotals.__slots__})
         usd = before.usd
         if usd is None and self.price is not None:
             usd = self.price.cost_of(Usage(before.prompt_tokens, before.completion_tokens, before.reused_tokens))
         with self._lock:
-            self._spent += replace(before, usd=usd)
+            self.spent += replace(before, usd=usd)
             self._uncertain += report.get("uncertain_usd") or 0.0
 
     def on_change(self, callback: Callable[[dict[str, Any]], None], *, check: Callable[[], None]) -> None:
@@ -127,7 +119,7 @@ class Ledger:
         """
         price = self.price
         uncertain = None if price is None else self._uncertain + self._reserved
-        return {**asdict(self._spent), "uncertain_usd": uncertain, "price": None if price is None else asdict(price)}
+        return {**asdict(self.spent), "uncertain_usd": uncertain, "price": None if price is None else asdict(price)}
 
     def record_call(
         self, usage: Usage, *, failed: bool = False, estimated: bool = False, reserved: float | None = None
@@ -136,7 +128,7 @@ class Ledger:
         if (part := _part_of(self)) is not None:
             part.record_call(usage, failed=failed, estimated=estimated, reserved=reserved)
         with self._lock:
-            self._spent += UsageTotals(
+            self.spent += UsageTotals(
                 1,
                 failed=int(failed),
                 estimated=int(estimated),
@@ -152,7 +144,7 @@ class Ledger:
         if (part := _part_of(self)) is not None:
             part.record_cached()
         with self._lock:
-            self._spent += UsageTotals(1, cached=1, usd=None if self.price is None else 0.0)
+            self.spent += UsageTotals(1, cached=1, usd=None if self.price is None else 0.0)
             self._report_usage()
 
     async def reserve(self, request: Request) -> float | None:
@@ -174,7 +166,7 @@ class Ledger:
         cost = self.price.cost_of(Usage(tokens.bound_prompt(request), request.max_tokens))
         while True:
             with self._lock:
-                spent = (self._spent.usd or 0.0) + self._uncertain
+                spent = (self.spent.usd or 0.0) + self._uncertain
                 if self._max_cost is None or spent + self._reserved + cost <= self._max_cost:
                     self._reserve(cost)
                     break

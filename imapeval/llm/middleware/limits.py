@@ -13,8 +13,6 @@ from imapeval.llm import tokens
 if TYPE_CHECKING:
     from imapeval.llm.protocol import Completion, Request
 
-_MINUTE = 60.0
-
 _TYPICAL_COMPLETION = 200.0
 """Tokens of a completion before the first one is seen: about 12 facts of 15 tokens, and the JSON around them."""
 
@@ -26,7 +24,7 @@ class AdaptiveConcurrencyLimiter:
     """Limits concurrent requests, first come, first served except after a pause, and lowers the limit in overload.
 
     Congestion control as in TCP: an overload halves the limit, once for all requests that were in flight at the time;
-    each time that as many requests in a row as the limit succeed, it grows by one.
+    it grows by about one whenever as many requests as the limit have succeeded.
 
     Args:
         maximum: The initial and largest limit.
@@ -109,11 +107,11 @@ class RateLimiter:
     """Spreads amounts evenly over time: a token bucket without bursts.
 
     Args:
-        per_minute: Most that may be used per minute.
+        per_minute: Maximum amount per minute.
     """
 
     def __init__(self, per_minute: float) -> None:
-        self._seconds_per_unit = _MINUTE / per_minute
+        self._seconds_per_unit = 60.0 / per_minute
         self._free_at = 0.0
 
     def reserve(self, amount: float, now: float) -> float:
@@ -134,8 +132,8 @@ class RequestRateLimiter:
     what the server counted.
 
     Args:
-        rpm: Most requests per minute, or None.
-        tpm: Most tokens per minute, of prompts and completions together, or None.
+        rpm: Maximum number of requests per minute, or None.
+        tpm: Maximum number of tokens per minute, of prompts and completions together, or None.
     """
 
     def __init__(self, *, rpm: int | None = None, tpm: int | None = None) -> None:

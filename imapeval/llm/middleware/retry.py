@@ -78,8 +78,8 @@ class RetryingModel(ModelWrapper):
 
     Args:
         model: The wrapped model, which makes one attempt per call.
-        rpm: Most requests per minute; None for no limit.
-        tpm: Most tokens per minute; None for no limit.
+        rpm: Maximum number of requests per minute; None for no limit.
+        tpm: Maximum number of tokens per minute; None for no limit.
         random: Source of the random pauses.
         ledger: Counts requests that fail for good and cost nothing. What attempts cost is up to `BudgetedModel`.
     """

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from imapeval.llm.protocol import Request
 
-_SHOWN = 300
-"""Most characters of a server's reply that an error message quotes."""
+SHOWN = 300
+"""Maximum number of characters of a server's reply quoted in an error message."""
 
 _CONTENT = re.compile(r'"content"\s*:')
 
@@ -37,6 +37,9 @@ _REPLACEMENTS = {
 }
 """Parameters that some models reject, and what to send instead. OpenAI's reasoning models accept no temperature,
 return no probabilities and call the limit "max_completion_tokens"; older servers call it "max_tokens"."""
+
+_QUOTED = re.compile(rf"""['"`]({"|".join(_REPLACEMENTS)})\\?['"`]""")
+"""OpenAI: "Unsupported value: 'temperature' ..."; Google: 'Unknown name "seed"'; Mistral, in JSON: ["body","seed"]."""
 
 _NO_LOGPROBS = re.compile(r"log_?prob", re.I)
 """OpenAI: "You are not allowed to request logprobs from this model" (status 403); Google: "Logprobs is not enabled
@@ -110,7 +113,7 @@ def parse_reply(content: bytes | str, request: Request, *, sender: str, answered
         ProviderError: The reply is a refusal, truncated, without text, or not a chat completion, or repeats a password.
         ServiceError: The reply is an error in spite of its status; see `to_error`.
     """
-    repaired = _repair(content)
+    repaired = repair(content)
     try:
         reply = _Reply.model_validate_json(repaired)
         _check_envelope(reply, repaired)
@@ -132,7 +135,7 @@ def parse_reply(content: bytes | str, request: Request, *, sender: str, answered
     reason = _text_or_empty(choice.finish_reason)
     if refusal or reason == "content_filter":
         answer = refusal or answer
-        kind, what = "refusal", f"refused to answer: {answer[:_SHOWN]!r}"
+        kind, what = "refusal", f"refused to answer: {answer[:SHOWN]!r}"
     elif reason == "length":
         kind, what = "truncated", f"was cut off at {request.max_tokens} tokens, or because its context was full"
     elif reason == "error":  # OpenRouter's, if the model behind it fails
@@ -157,7 +160,7 @@ def parse_reply(content: bytes | str, request: Request, *, sender: str, answered
 def unreadable_reply(text: str, *, sender: str, expected: str, tokens: tuple[int, int] | None = None) -> ProviderError:
     """Return the error for a reply that is not what was expected."""
     return ProviderError(
-        f"{sender} replied with something other than {expected}: {text[:_SHOWN]!r}. Check the address; it usually ends "
+        f"{sender} replied with something other than {expected}: {text[:SHOWN]!r}. Check the address; it usually ends "
         "in /v1.",
         kind="unreadable-reply",
         raw=text,
@@ -193,7 +196,9 @@ class ErrorReply:
             reply = json.loads(text)
         except (ValueError, RecursionError):
             reply = None
-        # OpenAI: {"error": {...}}; older vLLM: the bare fields; Ollama: {"error": "message"}.
+        # OpenAI: {"error": {...}}; Google: that in a list; older vLLM: the bare fields; Ollama: {"error": "message"}.
+        if isinstance(reply, list) and len(listed := cast("list[Any]", reply)) == 1:
+            (reply,) = listed
         fields = cast("dict[str, Any]", reply) if isinstance(reply, dict) else {}
         error = fields.get("error", fields)
         found = cast("dict[str, Any]", error) if isinstance(error, dict) else {"message": error}
@@ -211,10 +216,9 @@ def find_unsupported_parameter(fault: ErrorReply, body: Mapping[str, Any], refus
         return "logprobs"
     if fault.status not in (400, 422) or _TOO_LONG.search(fault.text) or not _REJECTS_PARAMETER.search(fault.text):
         return None
-    quoted = {fault.message.find(f"'{name}'"): name for name in _REPLACEMENTS}
-    quoted.pop(-1, None)
     # What to send instead is named after what is refused.
-    named = fault.param if fault.param in _REPLACEMENTS else quoted[min(quoted)] if quoted else ""
+    quoted = _QUOTED.search(fault.message)
+    named = fault.param if fault.param in _REPLACEMENTS else quoted[1] if quoted else ""
     return named if named in body and _REPLACEMENTS[named] not in refused else None
 
 
@@ -242,7 +246,7 @@ def to_error(
     if kind == "auth" and not keyed:
         hint = "The server requires a key; set OPENAI_API_KEY."
     outcome = "refused the key" if fault.status == 401 and keyed else "did not answer"
-    message = f"{sender} {outcome} (status {fault.status}: {fault.message[:_SHOWN]}). {hint}"
+    message = f"{sender} {outcome} (status {fault.status}: {fault.message[:SHOWN]}). {hint}"
     if kind in ("auth", "not-found", "no-credit"):
         return ServiceError(message, kind=kind)
     return ProviderError(message, kind=kind, maybe_billed=fault.status in _LOST_BY_GATEWAY, retry_after=retry_after)
@@ -276,15 +280,10 @@ def _classify(fault: ErrorReply, request: Request, *, from_model_server: bool) -
             return "rate-limit", "Wait, lower --concurrency or --rpm, or raise the account's limit."
         case 408 | 504 | 524:
             return "timeout", "If the server is overloaded, lower --concurrency."
-        case 404 | 405 | 409 | 425:
-            return "server", _LATER
-        case _ if status >= 500:
-            return "server", _LATER
+        case _ if status in (404, 405, 409, 425) or status >= 500:
+            return "server", "Try again later."
         case _:
             return "bad-request", "The server rejects this request."
-
-
-_LATER = "Try again later."
 
 
 # Fields other than the text are not validated: a completion is paid for, whatever the rest looks like.
@@ -327,7 +326,7 @@ class _Logprobs(BaseModel):
     content: list[_TokenPosition]
 
 
-def _repair(content: bytes | str) -> bytes:
+def repair(content: bytes | str) -> bytes:
     """Return a reply in the UTF-8 and JSON that pydantic reads: without a byte-order mark and lone surrogates."""
     raw = content.encode(errors="surrogatepass") if isinstance(content, str) else content
     raw = raw.removeprefix(codecs.BOM_UTF8)

@@ -41,7 +41,7 @@ class ClientPool:
         address: URL of the server, without user, password and query.
         login: User and password, if the server requires them.
         key: API key, if the server requires one.
-        connections: Most idle connections to keep open.
+        connections: Maximum number of idle connections.
 
     Raises:
         ServiceError: The environment names a proxy that cannot be used.

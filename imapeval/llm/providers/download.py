@@ -61,7 +61,7 @@ def pull(weights: Weights, *, progress: Callable[[int, int], None] | None = None
             return target
         make_private_folder(target.parent)
         _check_space(weights, part)
-        _fetch(weights, part, progress or _ignore)
+        _fetch(weights, part, progress or (lambda done, size: None))
         if compute_sha256(part) != weights.sha256:
             part.unlink()
             raise ResourceError(
@@ -189,7 +189,3 @@ def _describe_progress(weights: Weights, part: Path) -> str:
 
 def _size(part: Path) -> int:
     return part.stat().st_size if part.exists() else 0
-
-
-def _ignore(done: int, size: int) -> None:
-    pass

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
     from imapeval.llm.protocol import Request
 
-_SHOWN = 300
-"""Most characters of a server's reply that an error message quotes."""
-
 _NO_ECHO = re.compile(r"\becho\b|log_?prob|completions endpoint", re.I)
 """Older llama.cpp: "Only no echo is supported"; OpenAI: "Setting 'echo' and 'logprobs' at the same time is not
 supported for this model" and "This is a chat model and not supported in the v1/completions endpoint"."""
@@ -93,7 +90,7 @@ def raise_if_unsupported(fault: chat_format.ErrorReply, *, sender: str) -> None:
         ServiceError: "unsupported".
     """
     if fault.status in (400, 403, 404, 422, 500, 501) and _NO_ECHO.search(fault.message):
-        raise _unsupported(sender, f"status {fault.status}: {fault.message[:_SHOWN]}")
+        raise _unsupported(sender, f"status {fault.status}: {fault.message[: chat_format.SHOWN]}")
 
 
 def token_ends(texts: Sequence[str], given: str) -> list[int] | None:

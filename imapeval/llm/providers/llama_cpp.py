@@ -40,7 +40,7 @@ _LOG_LINES = 40
 """Number of the last lines of llama.cpp's log that are kept."""
 
 _QUOTED = 4
-"""Most log errors that an error message quotes: the first ones, because the others follow from them."""
+"""Maximum number of log errors quoted in an error message: the first ones, because the others follow from them."""
 
 _LOG_PREFIX = re.compile(r"(?<![\d.])[\d.]++ (?P<level>[A-Z]) +")
 """Time and level before a line of llama.cpp's log; level E is an error."""

@@ -43,7 +43,7 @@ _TOKEN_BYTES = 256
 its probability takes about a hundred."""
 
 _SHOWN = 200
-"""Most characters of an address that an error message quotes."""
+"""Maximum number of characters of an address quoted in an error message."""
 
 
 class OpenAIModel:
@@ -82,18 +82,13 @@ class OpenAIModel:
                 f"the model 'openai:{name}' needs a key, but OPENAI_API_KEY is not set. Set it, or give the address "
                 "of your own server, as in --base-url http://127.0.0.1:8000/v1."
             )
-        self._identity = model_identity(name, base_url=base_url)
+        self.identity = model_identity(name, base_url=base_url)
         self._sender = f"the model {name!r} at {self._address.url}"
         # OpenAI's newer models accept only the new name; other servers may know only the old one.
         self._limit = "max_completion_tokens" if self._is_openai else "max_tokens"
         self._refused: frozenset[str] = frozenset()
         self._answered = False
         self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, ClientPool] = weakref.WeakKeyDictionary()
-
-    @property
-    def identity(self) -> str:
-        """See `model_identity`."""
-        return self._identity
 
     def open_for_workers(self, *, concurrency: int, local: bool) -> Callable[[], OpenAIModel | None] | None:
         """See `PortableModel`: workers must have the same key, which is not passed on to them."""

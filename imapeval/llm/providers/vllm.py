@@ -27,7 +27,7 @@ from imapeval._optional import installed, require
 from imapeval.errors import ImapEvalError, ProviderError, ServiceError, UsageError
 from imapeval.files import expand_user
 from imapeval.llm.protocol import Completion, Token, Usage
-from imapeval.llm.providers.vllm_identity import identify_model, is_local
+from imapeval.llm.providers.vllm_identity import identify_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -50,7 +50,7 @@ _ENVIRONMENT = {
 """Environment variables that are set before vLLM is loaded, unless the caller has set them."""
 
 _SHOWN = 500
-"""Most characters of a vLLM error that a message quotes."""
+"""Maximum number of characters of a vLLM error quoted in a message."""
 
 
 class Engine(Protocol):
@@ -79,7 +79,7 @@ class VLLMModel:
     Args:
         name: Name or folder, and the engine's arguments; see above.
         base_url: Must be None.
-        concurrency: Most concurrent requests; None for 1,024.
+        concurrency: Maximum number of concurrent requests; None for 1,024.
         build: Loads the engine; called with the name or folder and the arguments.
 
     Raises:
@@ -193,7 +193,8 @@ class VLLMEngine:
         # A chat template may raise a TemplateError, and a tokenizer rejects invalid characters with a TypeError.
         self._rejections = (client_error, ValueError, TypeError, importlib.import_module("jinja2").TemplateError)
         self._name = name
-        model = str(expand_user(name)) if is_local(name) else name
+        path = expand_user(name)
+        model = str(path) if path.is_dir() else name
         try:
             self._llm = self._vllm.LLM(model=model, **arguments)
         except (TypeError, ValidationError) as error:
@@ -306,7 +307,7 @@ _NOT_FOUND = re.compile(r"\brepo(sitory)?\b|model identifier|model weights|cache
 _MEMORY = re.compile(r"memory|kv cache", re.I)
 
 
-def _engine_error(name: str, error: BaseException | None) -> ServiceError:
+def _engine_error(name: str, error: BaseException) -> ServiceError:
     reason = _quote(error)
     kind, hint = "unreachable", "For a detailed log set VLLM_LOGGING_LEVEL=INFO in the environment."
     if _NOT_FOUND.search(reason):
@@ -323,7 +324,7 @@ def _engine_error(name: str, error: BaseException | None) -> ServiceError:
     return ServiceError(f"vLLM cannot run the model {name!r} ({reason}). {hint}", kind=kind)
 
 
-def _quote(error: BaseException | None) -> str:
+def _quote(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:_SHOWN]
 
 

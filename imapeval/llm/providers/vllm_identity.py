@@ -60,11 +60,6 @@ def identify_model(name: str, arguments: Mapping[str, Any]) -> str:
     return re.sub(r"\s+", "_", f"vllm:{_name_content(name)}{tail}")
 
 
-def is_local(name: str) -> bool:
-    """Return whether the name of a model is that of a folder."""
-    return expand_user(name).is_dir()
-
-
 def _name_content(value: Any) -> Any:
     """Return name and hash of a file or folder in place of its path; other values as they are."""
     if not isinstance(value, str) or not value:

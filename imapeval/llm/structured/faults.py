@@ -97,9 +97,9 @@ _BLANK_RUN = re.compile(r"(?:\s|\\[nrt]){100}")
 """No meaningful completion has this much consecutive white space, not even as escapes in a string."""
 
 _REFUSAL = re.compile(
-    r"\b(?:(?:I['’]?m|I am|we are) (?:\w+ )?(?:sorry|afraid)|my apologies|I apologi[sz]e"
-    r"|I (?:can ?not|can['’]?t|could not|am unable|am not able|won['’]?t|will not|must decline)|as an AI\b)"
-    r"|抱歉|对不起|很遗憾|我?(?:无法|不能|没法|不便)(?:提供|回答|协助|帮助|满足|给出|完成|处理)"
+    r"\b(?:(?:I['’]?m|I am|we are) (?:\w+ )?(?:sorry|afraid|unable|not able)|my apologies|I apologi[sz]e"
+    r"|I (?:can ?not|can['’]?t|could not|won['’]?t|will not|must decline)|as an AI\b)"
+    r"|抱歉|对不起|很遗憾|我?(?:无法|不能|没法|不便)(?:[为给向][您你]们?)?(?:提供|回答|解答|协助|帮助|满足|给出|完成|处理)"
     r"|作为(?:一个|一名|一款)?(?:AI|人工智能|大?语言模型)"
     r"|\bje (?:suis d[ée]sol[ée]e?|ne peux pas|ne suis pas en mesure)\b",
     re.IGNORECASE,
@@ -115,11 +115,11 @@ _PERIOD = 400
 _ROUNDS = 3
 """Consecutive repetitions that make a loop."""
 _LEAST_LOOPED = 60
-"""Fewest characters of the repetitions; "ha ha ha" is not a loop."""
+"""Minimum total length of the repetitions in characters; "ha ha ha" is not a loop."""
 
 _VALUE = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)(?P<key>\s*:)?|^(?:Inform|Constraint)-.+$', re.MULTILINE)
 _MANY = 30
-"""Fewest values in a completion for which the share of distinct ones is checked."""
+"""Minimum number of values in a completion for which the share of distinct ones is checked."""
 _DISTINCT = 1 / 3
 """Largest share of distinct values that counts as a loop with variations."""
 

@@ -95,24 +95,14 @@ class PromptTemplate:
         safe = {name: neutralise(text) for name, text in texts.items()}
         safe[_ID] = _make_id(safe)
         # In one pass, so that "{{question}}" within a text is not replaced.
-        return (
-            *self.messages[: self._first_varying_index],
-            *(
-                Message(message.role, _PLACEHOLDER.sub(lambda found: safe[found[1]], message.content))
-                for message in self.messages[self._first_varying_index :]
-            ),
+        return tuple(
+            Message(message.role, _PLACEHOLDER.sub(lambda found: safe[found[1]], message.content))
+            for message in self.messages
         )
 
     @cached_property
     def _placeholders(self) -> frozenset[str]:
         return frozenset(found for message in self.messages for found in _PLACEHOLDER.findall(message.content))
-
-    @cached_property
-    def _first_varying_index(self) -> int:
-        """Index of the first message with a placeholder; earlier messages are the same for all texts."""
-        return next(
-            (n for n, message in enumerate(self.messages) if _PLACEHOLDER.search(message.content)), len(self.messages)
-        )
 
 
 def neutralise(text: str) -> str:

@@ -135,6 +135,7 @@ def test_only_a_request_with_a_form_can_be_refused_its_form():
         (404, "<html>404 default backend</html>", "server"),
         (403, "<html>403 blocked by the firewall</html>", "bad-request"),
         (404, json.dumps(error("The model `m` does not exist.")), "not-found"),
+        (404, json.dumps([error("models/m is not found", code=404, status="NOT_FOUND")]), "not-found"),
         (401, "<html>401</html>", "auth"),
     ],
 )
@@ -171,6 +172,12 @@ def test_the_form_that_is_asked_for(request_, expected):
     assert chat_format.request_body(request_, "m").get("response_format") == expected
 
 
+FORBIDDEN = {
+    "detail": [
+        {"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs are not permitted", "input": 1},
+    ]
+}
+
 REFUSALS = [
     # OpenAI's reasoning models; Mai-with-u/MaiBot#1406, decolua/9router#560
     (
@@ -192,6 +199,15 @@ REFUSALS = [
         {"temperature": 0.0, "max_completion_tokens": 9, "seed": 1},
     ),
     (error("Unrecognized request argument supplied: 'seed'"), {"temperature": 0.0, "max_tokens": 9}),
+    (error("`temperature` is not supported with this model"), {"max_tokens": 9, "seed": 1}),
+    # Mistral: editor-code-assistant/eca#231, and as a text, mistralai/platform-docs-public#7.
+    ({"object": "error", "message": FORBIDDEN, "param": None}, {"temperature": 0.0, "max_tokens": 9}),
+    ({"object": "error", "message": json.dumps(FORBIDDEN), "param": None}, {"temperature": 0.0, "max_tokens": 9}),
+    # Google: Vali-98/ChatterUI#227.
+    (
+        [error('Invalid JSON payload received. Unknown name "seed": Cannot find field.', code=400)],
+        {"temperature": 0.0, "max_tokens": 9},
+    ),
 ]
 
 

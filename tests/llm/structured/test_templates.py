@@ -110,7 +110,7 @@ def test_the_messages_before_the_text_are_shared():
     template = templates.load("answer-inform", lang="en", version=2)
     texts = {"question": "Q", "asked": "A"}
     first, second = template.render(answer="one", **texts), template.render(answer="two", **texts)
-    assert all(one is other for one, other in zip(first[:-1], second[:-1], strict=True))
+    assert all(one.content is other.content for one, other in zip(first[:-1], second[:-1], strict=True))
 
 
 def test_an_absent_prompt_is_named():
