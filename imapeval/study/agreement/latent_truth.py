@@ -18,7 +18,7 @@ the truth.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from imapeval.study.arrays import Floats
 
 Model = Literal["nominal", "ordinal"]
-MODELS: tuple[Model, ...] = ("nominal", "ordinal")
+MODELS: tuple[Model, ...] = get_args(Model)
 
 MIN_RATERS = 3
-"""From three raters on their errors can be told from the truth: Kruskal 1977; Allman, Matias and Rhodes 2009."""
+"""With three or more raters, their errors can be told from the truth: Kruskal 1977; Allman, Matias and Rhodes 2009."""
 
 MAX_CATEGORIES = 20
 """More different ratings are numbers rather than categories."""
@@ -46,13 +46,14 @@ _LEAST_CHANCE = 1e-10
 """Replaces a probability of 0, whose logarithm is infinite."""
 
 _USUAL_DETECTION = 3.0
-"""Median of the prior of a detection: a rater who gives the true category, neither lowest nor highest, to 64%."""
+"""Median of the prior of a detection: such a rater gives a true category that is neither the lowest nor the highest to
+64% of its answers."""
 
 _DETECTION_SPREAD = 1.0
 """Standard deviation of the logarithm of a detection: 95% lie between .4 and 21, so 10% to nearly all right."""
 
 _BOUNDARY_SPREAD = 0.5
-"""Standard deviation of a boundary, in categories: in 95% a rater is at most one category too strict or lenient."""
+"""Standard deviation of a boundary, in categories: 95% of raters are at most one category too strict or lenient."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +108,12 @@ class Fit:
         shares: Probability of each category, shape (k,).
         errors: Error matrices of the raters, shape (raters, k true, k given).
         posteriors: Shape (answers, k).
-        log_likelihood: Log likelihood of the ratings.
         converged: Whether the algorithm converged.
     """
 
     shares: Floats
     errors: Floats
     posteriors: Floats
-    log_likelihood: float
     converged: bool
 
 
@@ -152,9 +151,8 @@ def estimate_truth(
     categories = occurring if model == "nominal" or not possible else np.union1d(occurring, np.array(possible))
     categories = categories + 0.0  # which makes the -0 of a scale such as -1:1:1 a 0
     if not 2 <= len(categories) <= MAX_CATEGORIES:
-        raise UsageError(
-            f"{dimension} has {len(categories)} different ratings; a latent truth is for 2 to {MAX_CATEGORIES} of them."
-        )
+        found = "1 category" if len(categories) == 1 else f"{len(categories)} categories"
+        raise UsageError(f"{dimension} has {found}; a latent truth is for 2 to {MAX_CATEGORIES}.")
     table = ratings[np.ix_(used, active)]
     codes = np.where(np.isfinite(table), np.searchsorted(categories, table), -1).astype(np.int64)
     fit = fit_model(codes, len(categories), model=model)
@@ -206,7 +204,7 @@ def _fit_nominal(votes: Floats) -> Fit:
             break
         before = likelihood
         shares, errors = _maximise(posteriors, votes)
-    return Fit(shares, errors, posteriors, before, converged)
+    return Fit(shares, errors, posteriors, converged)
 
 
 def _maximise(posteriors: Floats, votes: Floats) -> tuple[Floats, Floats]:
@@ -246,8 +244,8 @@ def _fit_ordinal(votes: Floats) -> Fit:
 
     found = optimize.minimize(cost, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000})
     shares, errors, *_ = _read_ordinal(found.x, raters, size)
-    posteriors, likelihood = _compute_posteriors(shares, errors, votes)
-    return Fit(shares, errors, posteriors, likelihood, converged=bool(found.success))
+    posteriors, _ = _compute_posteriors(shares, errors, votes)
+    return Fit(shares, errors, posteriors, converged=bool(found.success))
 
 
 def _read_ordinal(parameters: Floats, raters: int, size: int) -> tuple[Floats, Floats, Floats, Floats, Floats]:

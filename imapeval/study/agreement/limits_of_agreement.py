@@ -25,7 +25,7 @@ from imapeval.metrics import registry
 from imapeval.study.agreement.measure import ratings_in_dimension
 from imapeval.study.data.scales import describe_scale
 from imapeval.study.intervals import CONFIDENCE
-from imapeval.study.intervals.bootstrap import number_clusters
+from imapeval.study.intervals.bootstrap import number_clusters, sum_by_code
 from imapeval.study.intervals.quantiles import student_quantile
 from imapeval.study.intervals.shares import score_interval
 
@@ -133,9 +133,7 @@ def _compare(row: LimitsOfAgreement, first: Floats, second: Floats, questions: C
     x, y = x - second[both].mean(), y - second[both].mean()
     sums = np.column_stack([np.ones(number), x, y, x**2, y**2, x * y])
     groups = min(count, _GROUPS)
-    total = sums.sum(axis=0)
-    by_group = np.zeros((groups, len(total)))
-    np.add.at(by_group, codes % groups, sums)
+    total, by_group = sums.sum(axis=0), sum_by_code(sums.T, codes % groups).T
     values, left_out = _combine(total[None])[0], _combine(total - by_group)
     quantile = student_quantile((1 + CONFIDENCE) / 2, groups - 1)
     errors = np.sqrt((groups - 1) / groups * ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0))
@@ -150,9 +148,8 @@ def _compare(row: LimitsOfAgreement, first: Floats, second: Floats, questions: C
         Bound(lower, lower - math.hypot(half, more), lower + math.hypot(half, less)),
         Bound(upper, upper - math.hypot(half, less), upper + math.hypot(half, more)),
     )
-    ends = None
-    if np.isfinite(values[2]):
-        ends = score_interval(float(values[2]), left_out[:, 2], bounds=(-1.0, 1.0), size=count)
+    # None where the concordance is undefined, as it then is without each question as well.
+    ends = score_interval(float(values[2]), left_out[:, 2], bounds=(-1.0, 1.0), size=count)
     concordance = None if ends is None else Bound(float(values[2]), ends.low, ends.high)
     limits = bounds if len(np.unique(np.concatenate([x, y]))) > 2 else (None, None)
     return replace(row, mean=mean, lower=limits[0], upper=limits[1], concordance=concordance, n=number)

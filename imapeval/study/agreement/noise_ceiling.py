@@ -205,7 +205,7 @@ def _measure(row: Ceiling, ratings: Floats, codes: Counts, names: Sequence[str],
         for name, parts in ceilings.items()
         if name not in reasons
     }
-    mean = _average([replace(one, bounds=(0.0, 1.0)) for one in reliabilities], members)
+    mean = _average(reliabilities, members)
     reliability = mean.value
     keys = np.column_stack((ratings, groups.astype(np.float64)))
     of_mean, *intervals = find_intervals([mean, *defined.values()], keys, codes)
@@ -251,12 +251,12 @@ def _find_statistics(
         def compute(data: Floats, weights: Floats) -> Floats:
             return compute_at(reliability.compute(data, weights))
 
-        return CeilingStatistic(replace(reliability, compute=compute, bounds=(0.0, 1.0)), compute_at)
+        return CeilingStatistic(replace(reliability, compute=compute), compute_at)
 
     found: dict[CoefficientName, CeilingStatistic | Undefined] = {"pearson": convert(lambda root: root)}
     if of_ranks := measure_rank_ceilings(ratings, reliability):
         return {**found, **of_ranks}
-    means = np.nanmean(ratings[~np.isnan(ratings).all(axis=1)], axis=1)
+    means = np.nanmean(ratings, axis=1)
     tied = float(np.unique(means, return_counts=True)[1].max()) / len(means)
     if tied > _MAX_TIED:
         reason = (

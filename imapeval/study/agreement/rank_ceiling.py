@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from imapeval.study.arrays import divide
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -74,8 +76,9 @@ class CeilingStatistic(NamedTuple):
 def measure_rank_ceilings(ratings: Floats, reliability: AgreementStatistic) -> dict[str, CeilingStatistic] | None:
     """Return the ceilings of Spearman's rho and Kendall's tau-b, by coefficient.
 
-    Ratings have the shape (answers, raters); the reliability is that of the mean rating of the same answers
-    (`reliability.measure_reliability`). None where ratings do not lie on a grid of `MAX_STEPS` steps or fewer.
+    Ratings have the shape (answers, raters), and every answer has one; the reliability is that of the mean rating of
+    the same answers (`reliability.measure_reliability`). None where ratings do not lie on a grid of `MAX_STEPS` steps
+    or fewer.
     """
     steps = count_steps(ratings)
     if steps is None:
@@ -94,12 +97,12 @@ def measure_rank_ceilings(ratings: Floats, reliability: AgreementStatistic) -> d
     else:
         patterns = [tuple(np.flatnonzero(row).tolist()) for row in sets]
     design = _Design(steps, frequencies.shape[1], tuple(patterns))
-    means = np.where(codes >= 0, codes, 0).sum(axis=1) / np.maximum(counts, 1)
+    means = np.where(codes >= 0, codes, 0).sum(axis=1) / counts
     width = reliability.data.shape[1]
     data = np.column_stack(
         (
             reliability.data,
-            counts > 0,
+            np.ones(len(codes)),
             means,
             means**2,
             pattern.reshape(-1)[:, None] == np.arange(len(patterns)),
@@ -132,11 +135,11 @@ def measure_rank_ceilings(ratings: Floats, reliability: AgreementStatistic) -> d
                 return compute_both(reliabilities, covariance, sums)[place]
             variance = _find_variance(sums)
             # With the same frequencies, the variance of a mean of k ratings grows by (k - 1) / k of what they share.
-            grows = 1 - float((counts > 0) @ (1 / np.maximum(counts, 1))) / reliability.n
+            grows = 1 - float((1 / counts).mean())
             own = variance * (1 - grows * reliability.value)
             return compute_both(reliabilities, reliabilities * own / (1 - grows * reliabilities), sums)[place]
 
-        return CeilingStatistic(replace(reliability, data=data, compute=compute, bounds=(0.0, 1.0)), compute_at)
+        return CeilingStatistic(replace(reliability, data=data, compute=compute), compute_at)
 
     return {"spearman": make(0), "kendall_tau_b": make(1)}
 
@@ -154,7 +157,7 @@ def count_steps(ratings: Floats) -> int | None:
 
 def _find_variance(sums: Floats) -> Floats:
     """Return the variance of the mean rating for each row of sums, shape (m,)."""
-    size, mean, square = sums[:, 0], sums[:, 1] / sums[:, 0], sums[:, 2] / sums[:, 0]
+    size, mean, square = sums[:, 0], divide(sums[:, 1], sums[:, 0]), divide(sums[:, 2], sums[:, 0])
     return (square - mean**2) * size / np.maximum(size - 1, 1)
 
 
@@ -165,7 +168,7 @@ def _find_pooled_covariance(design: _Design, reliability: Floats, sums: Floats) 
     with raters drawn anew. So the reliability is kept, not the covariance, by the formula of Spearman and Brown (1910).
     """
     patterns = 3 + len(design.patterns)
-    sizes = np.array([max(1, len(pattern)) for pattern in design.patterns])
+    sizes = np.array([len(pattern) for pattern in design.patterns])
     raters = sums[:, 3:patterns].sum(axis=1) / (sums[:, 3:patterns] @ (1 / sizes))
     counts = sums[:, patterns:]
     total: Floats = counts.sum(axis=1)
@@ -183,7 +186,7 @@ def _compute(design: _Design, reliability: Floats, covariance: Floats, sums: Flo
         Shape (2, m).
     """
     size, wanted = sums[:, 0], np.maximum(np.nan_to_num(covariance), 0.0)
-    answers = sums[:, 3 : 3 + len(design.patterns)] / size[:, None]
+    answers = divide(sums[:, 3 : 3 + len(design.patterns)], size[:, None])
     counts = sums[:, 3 + len(design.patterns) :].reshape(len(sums), design.raters, design.steps + 1)
     shares = _shrink(counts, wanted)
     # Thresholds between neighbouring categories.
@@ -277,7 +280,7 @@ def _spread_means(design: _Design, ratings: Floats, answers: Floats) -> tuple[Fl
     places = [
         [
             # Equal means of two and of three ratings are one value.
-            values.setdefault(round(total / max(1, len(pattern)), 9), len(values))
+            values.setdefault(round(total / len(pattern), 9), len(values))
             for total in range(sums[pattern].shape[2])
         ]
         for pattern in design.patterns

@@ -24,7 +24,7 @@ _SINGULAR = 1e-9
 """Eigenvalues below this share of the largest count as 0: strictness is identified only up to a constant."""
 
 _NEARLY_ALL = 0.75
-"""Share of equal ratings from which on a message on low reliability names them."""
+"""A message about low reliability names the most frequent rating if at least this share of ratings has it."""
 
 
 def measure_reliability(ratings: Floats) -> AgreementStatistic | Undefined:

@@ -86,7 +86,7 @@ def explain_unmeasurable(ratings: Floats) -> Undefined | None:
         raise ValueError(f"ratings have the shape (answers, raters), not {ratings.shape}")
     if np.isinf(ratings).any():
         raise ValueError("ratings are finite or NaN")
-    raters = int((~np.isnan(ratings)).any(axis=0).sum())
+    raters = count_raters(ratings)
     if raters < 2:
         return Undefined(f"{raters or 'no'} rater{'' if raters == 1 else 's'}; agreement is between two or more")
     if not ((~np.isnan(ratings)).sum(axis=1) >= 2).any():

@@ -45,7 +45,7 @@ def measure_baselines(runs: Sequence[TaskRun], *, seed: int = 0) -> list[Baselin
     Runs of one task have the same right answers.
 
     Raises:
-        MissingExtraError: scikit-learn, seqeval or scipy is not installed.
+        MissingExtraError: seqeval or scipy is not installed.
     """
     found: list[Baseline] = []
     for task, run in {run.task: run for run in reversed(runs)}.items():

@@ -8,8 +8,10 @@ The rules, in this order; the first that applies decides:
    "E. coli" as option D, is no label.
 2. It states one: "the answer is (B)", "I would choose B", "答案：B", "故选B", "la bonne réponse est la B". If it states
    several different ones, the last counts when it is called final, and none otherwise. What is denied ("I would not
-   choose A", "option A is wrong") or asked ("is the answer A?") is not stated, and "a" before a word is an article.
-3. It is the text of exactly one option, or states it: "Aspirin.", "The answer is aspirin because".
+   choose A", "option A is wrong") or asked ("is the answer A?") is not stated, "a" before a word is an article, and
+   "I" is the pronoun.
+3. It is the text of exactly one option, also after its label, or states it: "Aspirin.", "A (Aspirin)", "The answer is
+   aspirin because".
 4. It says nothing but that it does not answer: a refusal.
 
 Several labels at once ("A and C", "AC") choose nothing: `several`. Anything else is `unread`. Nothing is guessed: a
@@ -20,7 +22,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from imapeval.llm.structured.faults import looks_like_refusal
 from imapeval.llm.structured.json_objects import strip_reasoning
@@ -33,10 +35,13 @@ if TYPE_CHECKING:
 Reading = Literal["read", "several", "refused", "cut", "unread", "missing"]
 """How an answer was read: `cut` if it ended at the token limit before choosing, `missing` if there is no answer."""
 
-READINGS: tuple[Reading, ...] = ("read", "several", "refused", "cut", "unread", "missing")
+READINGS: tuple[Reading, ...] = get_args(Reading)
 
-_MARKUP = re.compile(r"[*_`#$]+|\\(?:boxed|text|mathrm|textbf)\b|<[^<>\n]{1,20}>")
-"""Markdown, TeX and HTML around a label."""
+_MARKUP = r"[*_`#$]+|\\(?:boxed|text|mathrm|textbf)\b"
+"""Markdown and TeX around a label."""
+
+_BEGIN, _END = r"(?<![^\W\u4e00-\u9fff]|['’])", r"(?![^\W\u4e00-\u9fff]|['’])"
+"""What precedes and follows a name or label: no letter or digit, except a Chinese character."""
 
 _BRACKETS = str.maketrans(dict.fromkeys('()[]{}<>"“”‘「」『』【】《》', " "))
 
@@ -44,22 +49,22 @@ _STATED = re.compile(
     r"(?:answer|option|choice|choose|pick|select|go with)\s*(?:choice|option|letter)?\s*"
     r"(?:is|are|would be|should be|must be|:|=|-)*\s*(?:therefore|thus|(?:most )?[a-z]{2,12}ly|option|choice)?"
     r"\s*[:=]?\s*(?P<english>LABELS)(?!\w|(?-i:-[a-z\d])|['’])"
-    r"|(?:答案|选项|选择|应选|故选|选|答)\s*(?:应该|应当|应)?\s*(?:是|为|选)?\s*[:：]?\s*(?P<chinese>LABELS)(?![A-Za-z0-9])"
+    r"|(?:答案|选项|选择|应选|故选|选|答)\s*(?:应该|应当|应)?\s*(?:是|为|选)?\s*[:：]?\s*(?P<chinese>LABELS)END"
     r"|(?:r[ée]ponses?|choix|propositions?|choisi(?:s|rais?)|opte(?:rais?)? pour)\s*"
     r"(?:(?:correct|exact|just|final|bonn)es?\s*)?(?:(?:est|sont|serait|:|=)\s*){0,3}"
     r"(?:(?:donc|probablement|la|le|l['’]|r[ée]ponse|option|proposition)\s*){0,4}(?P<french>LABELS)(?![\w'’])"
     r"|(?<![\w'’])(?P<first>LABELS)\s*(?:is (?:the )?(?:correct|right|best)|"
     r"est (?:la bonne|correcte?|exacte?|juste)|(?:项|选项)?(?:是|为)?(?:正确|对的|最佳))"
     r"|(?:\bnot|\bpas|不[是选])\s*(?:option\s*)?(?:LABELS)\s*,?\s*(?:but|mais|而是|而选)\s*(?:rather|option|plut[ôo]t)?"
-    r"\s*(?P<instead>LABELS)(?![A-Za-z0-9'’])",
+    r"\s*(?P<instead>LABELS)END".replace("END", _END),
     re.IGNORECASE,
 )
 
 _WHY = r"because|since|as|due|given|for|which|car|parce|puisque|因为|由于"
 """Words that begin an explanation."""
 
-_ARTICLE = re.compile(rf"a\s+[^\W\d_]|A\s+(?!(?:{_WHY}|is|and|or|but|not|est|et|ou|mais)\b)[a-zà-ÿ]")
-"""Matches a beginning "a" that is an article or the French verb; "A Aspirin" begins with a label."""
+_ARTICLE = re.compile(rf"a\s+[^\W\d_]|[AI]\s+(?!(?:{_WHY}|is|and|or|but|not|est|et|ou|mais)\b)[a-zà-ÿ]")
+"""Matches a beginning "a" that is an article or the French verb, and the pronoun "I"; "A Aspirin" has a label."""
 
 _CLAUSE = re.compile(r"[.,:;!?。，：；！？]|\b(?:but|so|therefore|mais|donc)\b|但|所以|因此", re.IGNORECASE)
 _REACH = 30
@@ -110,9 +115,9 @@ def read_choice(
     """
     if answer is None or not answer.strip():
         return Choice(None, "missing")
-    text = _MARKUP.sub(" ", normalise_unicode(strip_reasoning(answer), "NFKC"))
     known = {_fold_case(label): label for label in labels}
     pattern = "|".join(sorted(map(re.escape, labels), key=len, reverse=True))
+    text = _remove_markup(strip_reasoning(answer), pattern)
     # Keep a punctuation mark after the label of "B) Aspirin".
     text = re.sub(rf"(?<![\w'’])({pattern})\s*[)\]】]", r"\1. ", text, flags=re.IGNORECASE)
     text = _part_joined(" ".join(text.translate(_BRACKETS).split()), labels)
@@ -130,6 +135,12 @@ def read_choice(
     return Choice(None, "cut" if cut else "unread")
 
 
+def _remove_markup(text: str, pattern: str) -> str:
+    """Return a text without Markdown, TeX and tags. "<B>" is a label unless "</B>" follows, and "<35 or >45" no tag."""
+    tag = rf"<(?!\d|({pattern})>(?!.*</\1>))[^<>\n]{{1,20}}>"
+    return re.sub(rf"{_MARKUP}|{tag}", " ", normalise_unicode(text, "NFKC"))
+
+
 def _part_joined(text: str, labels: Sequence[str]) -> str:
     """Return a text with commas between labels that stand together in their order: "ABD", "A B"."""
     letters = "".join(label for label in labels if re.fullmatch("[A-Z]", label))
@@ -140,15 +151,15 @@ def _part_joined(text: str, labels: Sequence[str]) -> str:
         joined = found[0].replace(" ", "")
         return ", ".join(joined) if list(joined) == sorted(set(joined)) else found[0]
 
-    return re.sub(rf"(?<![A-Za-z0-9'’])[{letters}](?: ?[{letters}])+(?![A-Za-z0-9'’])", part, text)
+    return re.sub(rf"(?<![A-Za-z0-9'’])[{letters}](?: ?[{letters}])+{_END}", part, text)
 
 
 def _join_names(text: str, texts: Mapping[str, str], pattern: str) -> tuple[str, dict[str, str]]:
     """Return the answer and the options with names that begin like another's label joined: "E. coli" as "E_coli"."""
-    name = re.compile(rf"({pattern})(?:\.\s*|-)(?=\w)", re.IGNORECASE)
+    name = re.compile(rf"({pattern})(?:\.\s*|-|,(?=\d))(?=\w)", re.IGNORECASE)
     options: dict[str, str] = {}
     for label, option in texts.items():
-        plain = _MARKUP.sub(" ", normalise_unicode(option, "NFKC")).translate(_BRACKETS)
+        plain = _remove_markup(option, pattern).translate(_BRACKETS)
         written = " ".join(plain.split())
         options[label] = option
         # "B-aspirin" is a label and its option's text; "B-cell lymphoma" may be the text of another option.
@@ -158,15 +169,17 @@ def _join_names(text: str, texts: Mapping[str, str], pattern: str) -> tuple[str,
         begins = name.match(written)
         if begins and _fold_case(begins[1]) != _fold_case(label):
             options[label] = joined = f"{begins[1]}_{written[begins.end() :]}"
-            text = re.sub(rf"(?<![\w'’]){re.escape(written)}(?!\w)", lambda _, to=joined: to, text, flags=re.IGNORECASE)
+            text = re.sub(rf"{_BEGIN}{re.escape(written)}{_END}", lambda _, to=joined: to, text, flags=re.IGNORECASE)
     return text, options
 
 
 def _find_leading(text: str, pattern: str, known: Mapping[str, str]) -> Choice | None:
     """Return the choice of an answer that begins with a label, followed by a mark or nothing."""
-    listed = rf"(?:both |either )?(?P<all>(?:{pattern}){_further_labels(pattern, known)})(?![\w'’])"
+    listed = rf"(?:both |either )?(?P<all>(?:{pattern}){_further_labels(pattern, known)}){_END}(?:[两三四五](?=项))?"
     several = re.match(listed, text, re.IGNORECASE)
     if several:
+        if is_choice_denied("", text, several.end()):
+            return None
         return _choose_several(several["all"], pattern, known)
     # "B - Aspirin" and "B-Aspirin" begin with a label, "B-cell lymphoma" does not.
     begins = re.match(rf"(?P<label>{pattern})\s*(?:$|[.:,;)。：，；、!]|(?-i:-(?![a-z\d])))", text, re.IGNORECASE)
@@ -189,7 +202,9 @@ def _further_labels(pattern: str, known: Mapping[str, str]) -> str:
     # "Yes, no difference was seen" chooses yes, and "B, a beta blocker" chooses B.
     words = "|".join(["(?-i:a)", *(re.escape(label) for label in known.values() if len(label) > 1)])
     explained = rf"\.?\s*[,，、]\s*(?:{words})\s+(?!(?:and|or|et|ou)\b)[^\W\d_]"
-    return rf"(?:(?!{explained})\.?{_JOINT}(?:{pattern}))+"
+    # "B, and I am sure" has the pronoun.
+    pronoun = rf"\.?{_JOINT}(?-i:I)\s+(?!(?:and|or|et|ou|are|sont)\b)(?-i:[a-z])"
+    return rf"(?:(?!{explained}|{pronoun})\.?{_JOINT}(?:{pattern}))+"
 
 
 def _choose_several(joined: str, pattern: str, known: Mapping[str, str]) -> Choice:
@@ -211,7 +226,7 @@ def _find_stated(text: str, pattern: str, known: Mapping[str, str], *, leading: 
         if {known[_fold_case(answer)] for answer in answers} <= {leading.label}:
             return leading
         found.append((leading.label, ""))
-    joint = re.compile(rf"{_further_labels(pattern, known)}(?![A-Za-z0-9'’])", re.IGNORECASE)
+    joint = re.compile(rf"{_further_labels(pattern, known)}{_END}", re.IGNORECASE)
     for match in stated.finditer(text):
         which = match.lastgroup or ""  # one alternative has matched, and each has one group
         end = match.end(which)
@@ -242,7 +257,7 @@ def _find_option_text(text: str, texts: Mapping[str, str]) -> Choice | None:
         folded = _fold(option)
         rest = stated[len(folded) :] if stated.startswith(folded) else None
         explained = rest is not None and re.match(rf"$| (?:{_WHY}|{re.escape(label.casefold())}$)", rest)
-        if folded and (folded == whole or explained):
+        if folded and (whole in (folded, f"{label.casefold()} {folded}") or explained):
             matching.append(label)
     return Choice(matching[0], "read") if len(matching) == 1 else None
 

@@ -92,9 +92,12 @@ def join_open_answers(
     None takes the answers' ids.
 
     Raises:
-        UsageError: No run has the column, nothing can be joined, or an id stands for different closed questions.
+        UsageError: There are no closed answers, no run has the column, nothing can be joined, or an id stands for
+            different closed questions.
         InputError: Runs contradict each other.
     """
+    if not answers:
+        raise UsageError("the logs have no closed questions to compare open answers with. Leave out --open.")
     choices = _read_choices(answers)
     samples, scores = _read_runs(runs)
     if item_column is not None and not any(item_column in sample.meta for sample in samples.values()):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples.loaders import choose_loader
-from imapeval.evaluation.samples.rows import error_at, read_number, short_repr
+from imapeval.evaluation.samples.rows import DEFAULT_OPTIONS, error_at, read_number, short_repr
 from imapeval.study.closed.metrics.labels import (
     NO_ANSWER,
     match_labels,
@@ -35,8 +36,6 @@ TASKS: tuple[ClosedTask, ...] = get_args(ClosedTask)
 
 _POSITIVE = ("1", "yes", "true")
 """The label that single scores refer to by default."""
-
-_TAG_LETTERS = "BIES"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ def read_closed_answers(
     if (columns.scale is None) == (task == "grade"):
         need = "needs the scale of the grades. Add --scale LOW:HIGH, such as --scale 0:5"
         raise UsageError(f"the task {task!r} {need if task == 'grade' else 'has no scale. Leave out --scale'}.")
-    rows = list(choose_loader(str(path))(str(path)))
+    rows = list(choose_loader(str(path))(str(path), DEFAULT_OPTIONS))
     if not rows:
         raise InputError("there are no answers", path=path, fix="Give a file with at least one row.")
     gold, predicted = (_read_column(rows, name, path) for name in (columns.gold, columns.predicted))
@@ -158,10 +157,10 @@ def _parse_some_texts(cell: _Cell) -> list[str]:
     return texts
 
 
-def _parse_number(cell: _Cell) -> float:
+def _parse_number(cell: _Cell, fix: str = "Give a number in every row.") -> float:
     number = read_number(cell.value)
     if number is None:
-        raise cell.refuse("which is no finite number", "Give a number in every row.")
+        raise cell.refuse("which is no finite number", fix)
     return number
 
 
@@ -172,8 +171,7 @@ def _parse_tags(cell: _Cell) -> list[str]:
     if not isinstance(tags, list):
         raise cell.refuse("which is no list of tags", 'Give a list such as ["B-DRUG", "O"].')
     for tag in cast("list[Any]", tags):
-        letter, hyphen, kind = tag.partition("-") if isinstance(tag, str) else ("", "", "")
-        if tag != "O" and not (len(letter) == 1 and letter in _TAG_LETTERS and hyphen and kind):
+        if not (isinstance(tag, str) and re.fullmatch("(?s)O|[BIES]-.+", tag)):
             raise cell.refuse(f"with the tag {tag!r}", "Write O, or B-, I-, E- or S- and a type, such as B-DRUG.")
     return cast("list[str]", tags)
 
@@ -240,7 +238,8 @@ def _read_grades(gold: Sequence[_Cell], predicted: Sequence[_Cell], scale: Ratin
 
 def _read_order(cells: Sequence[_Cell], order: tuple[str, ...] | None) -> list[int]:
     if order is None:
-        numbers = [*map(_parse_ordered_number, cells)]
+        fix = "Say the order of the labels, as --order mild,moderate,severe."
+        numbers = [_parse_number(cell, fix) for cell in cells]
         places = {number: place for place, number in enumerate(sorted(set(numbers)))}
         return [places[number] for number in numbers]
     if len(set(order)) != len(order):
@@ -250,10 +249,3 @@ def _read_order(cells: Sequence[_Cell], order: tuple[str, ...] | None) -> list[i
         if label not in order:
             raise cell.refuse("which --order does not name", f"Add it to --order {','.join(order)}.")
     return [order.index(label) for label in labels]
-
-
-def _parse_ordered_number(cell: _Cell) -> float:
-    number = read_number(cell.value)
-    if number is None:
-        raise cell.refuse("which is no number", "Say the order of the labels, as --order mild,moderate,severe.")
-    return number

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,6 +10,7 @@ from imapeval.evaluation.samples.files.formats import read_file
 from imapeval.evaluation.samples.rows import error_at, is_blank, is_missing, read_number, short_repr
 from imapeval.study.closed.drbenchmark.runs import TaskRun, check_length, parse_share, require_same_items
 from imapeval.study.closed.drbenchmark.tasks import Kind, Task, parse_answer
+from imapeval.study.closed.logs.answers import decode_list
 from imapeval.study.closed.metrics.labels import NO_ANSWER, match_labels, write_number
 from imapeval.study.data.columns import find_columns, refuse_missing_column
 from imapeval.study.data.scales import RatingScale
@@ -36,6 +36,9 @@ _RUN = ("run", "seed")
 _NONE: Mapping[Kind, Any] = {"labels": NO_ANSWER, "multilabel": frozenset(), "ranking": []}
 """Value used for a missing answer; grades and tags have no such value."""
 
+_NOTHING: Mapping[Kind, frozenset[str]] = {"multilabel": frozenset(), "sequence": frozenset({"O"})}
+"""What a right answer holds at most if there is nothing to find."""
+
 
 def holds_tasks(path: Path) -> bool:
     """Return whether a file is a table of tasks: it has the columns `task`, `kind`, `gold` and `predicted`."""
@@ -54,7 +57,7 @@ def read_task_table(paths: Sequence[Path]) -> tuple[list[TaskRun], dict[tuple[st
 
     Raises:
         InputError: A file cannot be read, a column is missing, a value is invalid, an answer occurs twice, runs of a
-            task do not have the same items, or all its items are in one group.
+            task do not have the same items, nothing is right in any of them, or all its items are in one group.
     """
     tasks: dict[str, tuple[str, Task]] = {}
     found: dict[tuple[str, str, str, float], tuple[Path, dict[str, tuple[Any, Any]]]] = {}
@@ -63,7 +66,7 @@ def read_task_table(paths: Sequence[Path]) -> tuple[list[TaskRun], dict[tuple[st
     for path in paths:
         for row in read_file(str(path)):
             if lacking := [name for name in _NEEDED if name not in row.fields]:
-                raise refuse_missing_column(row, path, lacking[0], fix="Name one of its columns so")
+                raise refuse_missing_column(row, path, lacking[0], fix="Rename one of its columns")
             name, item = (str(row.fields[column]) for column in ("task", "id"))
             model, run = (
                 str(next((row.fields[column] for column in columns if not is_missing(row.fields.get(column))), ""))
@@ -106,6 +109,14 @@ def read_task_table(paths: Sequence[Path]) -> tuple[list[TaskRun], dict[tuple[st
     for run, path in runs:
         if len(run.answers) < 2:
             raise InputError(f"has only one answer to {run.task.name}", path=path, fix="Give two or more.")
+        if (most := _NOTHING.get(run.task.kind)) is not None and all(
+            most.issuperset(right) for right, _ in run.answers.values()
+        ):
+            raise InputError(
+                f"nothing is right in any answer to {run.task.name}",
+                path=path,
+                fix="Give an item with a right label, or with a right tag other than O.",
+            )
         if len(set(run.groups.values())) == 1 and all(run.groups.values()):
             raise InputError(
                 f"all items of {run.task.name} are in one group",
@@ -150,9 +161,15 @@ def _read_pair(row: Row, task: Task) -> tuple[Any, Any]:
             raise ValueError(
                 f"{column!r} is {short_repr(value)}, no answer of the kind {task.kind} ({error})"
             ) from error
+    right, given = sides
+    # A right answer that is empty would be the same as none given.
+    if task.kind in ("labels", "ranking") and not any(right):
+        raise ValueError("'gold' is empty")
+    if task.scale is not None and not task.scale.low <= right <= task.scale.high:
+        raise ValueError(f"'gold' is {right:g}, which is not on the scale {row.fields['scale']}")
     if task.kind == "sequence":
-        check_length(sides[0], sides[1], str(row.fields["id"]))
-    return sides[0], sides[1]
+        check_length(right, given, str(row.fields["id"]))
+    return right, given
 
 
 def _name_labels(value: Any, kind: Kind) -> Any:
@@ -160,10 +177,7 @@ def _name_labels(value: Any, kind: Kind) -> Any:
     if kind not in ("labels", "multilabel", "ranking"):
         return value
     if isinstance(value, str) and value.lstrip().startswith("["):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return value  # `parse_answer` says what is wrong
+        value = decode_list(value)  # or the text itself, of which `parse_answer` says what is wrong
     if isinstance(value, list):
         return [_name_labels(one, kind) if isinstance(one, (int, float)) else one for one in cast("list[Any]", value)]
     return write_number(value) if isinstance(value, (int, float)) and not is_missing(value) else value

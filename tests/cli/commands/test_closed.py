@@ -175,7 +175,7 @@ ROW = {"right": "a", "given": "b", "p": 0.5, "tags": ["B-X"]}
         ([ROW, ROW | {"right": 1}, ROW | {"right": 2}], (*COLUMNS, "--scores", "p"), "but there are 3 labels"),
         ([ROW | {"p": "high"}], (*COLUMNS, "--scores", "p"), "'p' is 'high', which is no finite number"),
         ([ROW | {"p": {"a": 1}}], (*COLUMNS, "--scores", "p", "--positive", "a"), "here each label has its own"),
-        ([ROW], (*COLUMNS, "--task", "ordinal"), "'right' is 'a', which is no number. Say the order of the labels"),
+        ([ROW], (*COLUMNS, "--task", "ordinal"), "'right' is 'a', which is no finite number. Say the order"),
         ([ROW | {"given": 1}], (*COLUMNS, "--task", "ordinal", "--order", "b,c"), "which --order does not name"),
         ([ROW], (*COLUMNS, "--task", "ordinal", "--order", "a,a"), "names a label twice"),
         ([ROW | {"right": []}], (*COLUMNS, "--task", "ranking"), "'right' is [], which holds no answer"),

@@ -50,20 +50,21 @@ def test_the_gradient_of_the_ordinal_model():
     np.testing.assert_allclose(ordinal_cost(point, votes)[1], gradient, atol=1e-5)
 
 
-def test_the_likelihood_of_the_ordinal_model_by_its_definition():
+def test_the_posteriors_of_the_ordinal_model_by_their_definition():
+    """Bayes' theorem, with raters who err independently of each other."""
     _, codes = simulate(50, [1.0, 2.0, 3.0])
     fit = fit_model(codes, 5, model="ordinal")
     assert fit.converged
-    total = sum(
-        np.log(
-            sum(
+    joint = np.array(
+        [
+            [
                 fit.shares[true] * np.prod([fit.errors[rater, true, row[rater]] for rater in range(3)])
                 for true in range(5)
-            )
-        )
-        for row in codes
+            ]
+            for row in codes
+        ]
     )
-    assert fit.log_likelihood == pytest.approx(total)
+    assert fit.posteriors == pytest.approx(joint / joint.sum(axis=1, keepdims=True))
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -110,8 +111,8 @@ def test_gold_of_two_categories_is_a_probability():
     [
         ([[1, 2, np.nan], [2, 1, np.nan]], "2 raters"),
         ([[1, 2, np.nan], [2, np.nan, 1]], "no answer has 3 ratings"),
-        ([[1, 1, 1], [1, 1, 1]], "1 different"),
-        ([[n, n + 30, n + 60] for n in range(30)], "90 different"),
+        ([[1, 1, 1], [1, 1, 1]], "1 category"),
+        ([[n, n + 30, n + 60] for n in range(30)], "90 categories"),
     ],
 )
 def test_what_cannot_be_estimated(ratings: list[list[float]], part: str):

@@ -161,6 +161,14 @@ def test_refused(table: list[list[float]], reason: str):
         assert reason in row.reason
 
 
+def test_a_system_with_answers_to_one_question_only():
+    """No warning either, which is an error here: without that question, the system has no answers."""
+    ratings = np.array([[1, 1, 2], [2, 2, 2], [4, 3, 4], [5, 5, 4], [1, 1, 1], [3, 3, 4], [5, 5, 5]], dtype=np.float64)
+    rated = make_rated(by_rater={"a": ratings}, questions=[0, 1, 2, 3, 4, 4, 4])
+    rows = find_ceilings(replace(rated, systems=tuple("xxxxyyy")))
+    assert {row.level for row in rows if row.value is not None} == {"global", "within-system"}
+
+
 def test_averages_are_refused():
     rows = find_ceilings(make_rated(ratings={"accuracy": np.array([1.0, 2.0, 5.0])}))
     assert [row.coefficient for row in rows] == ["pearson", "spearman", "kendall_tau_b"]

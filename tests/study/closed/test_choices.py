@@ -64,6 +64,22 @@ TEXTS = {"A": "Aspirin", "B": "Paracetamol 500 mg", "C": "Both of them", "D": "N
         ("I cannot rule out heparin, but the answer is B.", "B"),
         ("The answer is A because it is safe.", "A"),
         ("I choose A Aspirin", "A"),
+        # The label and its option's text, without a mark between them.
+        ("A Aspirin", "A"),
+        ("A (Aspirin)", "A"),
+        ("B Paracetamol 500 mg", "B"),
+        # Angle brackets.
+        ("<B>", "B"),
+        ("The answer is <B>.", "B"),
+        ("<answer><B></answer>", "B"),
+        ("<b>C</b>", "C"),
+        ("<B>C</B>", "C"),
+        ("B<|im_end|>", "B"),
+        # Several that are denied together.
+        ("AC错误，故选B", "B"),
+        ("A、C两项都不对，选B", "B"),
+        ("A and C are incorrect. The answer is B.", "B"),
+        ("A et C sont faux. La réponse est B.", "B"),
     ],
 )
 def test_what_is_chosen(answer: str, label: str):
@@ -133,11 +149,60 @@ def test_a_verdict_that_denies_another_one(answer: str):
         ("ABD", "several"),
         ("A B", "several"),
         ("正确答案:ABD", "several"),
+        ("A and C are wrong.", "unread"),
+        ("B Aspirin", "unread"),
     ],
 )
 def test_what_chooses_nothing(answer: str | None, reading: str):
     choice = read_choice(answer, LABELS, texts=TEXTS)
     assert (choice.label, choice.reading) == (None, reading)
+
+
+@pytest.mark.parametrize(
+    ("answer", "several"),
+    [
+        ("AC都正确", "AC"),
+        ("A、C两项", "AC"),
+        ("A、C两项正确", "AC"),
+        ("ABD项正确", "ABD"),
+        ("ABE是正确的", "ABE"),
+        ("选ABD", "ABD"),
+        ("A et Dérivé", ""),
+        ("The answer is A et Dérivé", ""),
+    ],
+)
+def test_where_labels_together_end(answer: str, several: str):
+    """A Chinese character may follow a label, and a letter with an accent may not."""
+    assert read_choice(answer, "ABCDE").several == set(several)
+
+
+@pytest.mark.parametrize(
+    ("answer", "label"),
+    [
+        ("The answer I believe is B", None),
+        ("The option I would select is B.", "B"),
+        ("The answer is B, and I am sure.", "B"),
+        ("The answer is I", "I"),
+        ("The answer is I because it is safe", "I"),
+        ("B, I think", "B"),
+        ("B and I are correct", None),
+    ],
+)
+def test_the_pronoun_is_no_label(answer: str, label: str | None):
+    assert read_choice(answer, "ABCDEFGHIJ").label == label
+
+
+@pytest.mark.parametrize(
+    ("answer", "texts", "label"),
+    [
+        ("<35 or >45", {"A": "<35 or >45", "B": "45"}, "A"),
+        ("B（阿司匹林）", {"A": "对乙酰氨基酚", "B": "阿司匹林"}, "B"),
+        ("1,25-dihydroxyvitamin D", {"1": "calcitonin", "2": "PTH", "3": "1,25-dihydroxyvitamin D"}, "3"),
+        ("1, 2", {"1": "calcitonin", "2": "PTH", "3": "1,25-dihydroxyvitamin D"}, None),
+    ],
+)
+def test_texts_of_options(answer: str, texts: dict[str, str], label: str | None):
+    assert read_choice(answer, tuple(texts), texts=texts).label == label
 
 
 @pytest.mark.parametrize("answer", ["İ", "ı.", "The answer is İ", "The answer is ı", "H and İ"])
@@ -163,9 +228,13 @@ def test_turkish_letters_are_an_i(answer: str):
         ("D - because it is frequent", "D"),
         ("E-C. difficile", "E"),
         ("D-", "D"),
+        ("答案：E. coli", "D"),
+        ("选E. coli", None),
+        ("D, E. coli", "D"),
+        ("The answer is D, E. coli", "D"),
     ],
 )
-def test_options_that_begin_like_a_label(answer: str, label: str):
+def test_options_that_begin_like_a_label(answer: str, label: str | None):
     texts = {"A": "S. aureus", "B": "B-cell lymphoma", "C": "D-dimer", "D": "E. coli", "E": "C. difficile"}
     assert read_choice(answer, "ABCDE", texts=texts).label == label
 

@@ -1,6 +1,7 @@
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,26 @@ def test_numbers_in_columns_named_by_letters_are_no_options():
     assert find_options({"A": 0.1, "B": 0.9}) == ((), ())
     assert find_options({"A": 1, "B": "none"}) == (("A", "B"), ("1", "none"))
     assert find_options({"op1": 1, "op2": 2}) == (("A", "B"), ("1", "2"))
+
+
+@pytest.mark.parametrize("labels", ["ＡＢ", ("(A)", "(B)"), ("[A]", "[B]"), ("A.", "B."), ("A)", "B)")])
+def test_labels_are_bare(labels: Sequence[str], tmp_path: Path):
+    options = dict(zip(labels, ("Aspirin", "Rest"), strict=True))
+    assert find_options({"options": options}) == (("A", "B"), ("Aspirin", "Rest"))
+    row = {"system": "m", "options": options}
+    given = [(labels[1], "B"), (labels[1], f"The answer is {labels[1]}"), ("B", labels[1]), ("ＢＡ", "A, B")]
+    rows = [row | {"id": n, "answer": gold, "response": said} for n, (gold, said) in enumerate(given)]
+    assert [answer.right for answer in read_logs([write_lines(tmp_path / "a.jsonl", rows)])] == [True] * 4
+
+
+def test_full_width_numbers_are_labels(tmp_path: Path):
+    row = {"id": 1, "system": "m", "options": {"１": "Aspirin", "２": "Rest"}, "answer": "１", "response": "１"}
+    (answer,) = read_logs([write_lines(tmp_path / "a.jsonl", [row])])
+    assert (answer.labels, answer.gold, answer.right) == (("1", "2"), {"1"}, True)
+
+
+def test_words_as_labels_stay_as_they_are():
+    assert find_options({"options": {"Vitamin K (oral)": "x", "No.": "y"}})[0] == ("Vitamin K (oral)", "No")
 
 
 def test_gold_in_lists_nested_deep():
@@ -557,10 +578,17 @@ MED = {"opa": "tea", "opb": "rest", "opc": "ice", "opd": "heat"}
         (MED, "cop", [1, 4, 2], "ADB"),
         # openlifescienceai/medmcqa; lm-evaluation-harness, tasks/medmcqa/medmcqa.yaml: doc_to_target: cop.
         (MED, "cop", [0, 3, 1], "ADB"),
+        # pandas writes 2.0 in a column of whole numbers that had gaps.
+        (CARE, "cop", [2.0, 4.0], "BD"),
+        (MED, "cop", [1.0, 4.0, 2.0], "ADB"),
+        (MED, "cop", ["0.0", "3.0"], "AD"),
         (MED, "answer", ["0", "1"], "AB"),
         (CARE, "answer", ["4", "1"], "DA"),
         (CARE, "answer", ["C", "rest"], "CB"),
         # Numbers as options: `cop` is a place, `answer` a text.
+        ({"options": {"1": "3", "2": "5"}}, "answer", [2.0, "1.0", 2], "212"),
+        ({"options": ["2", "4", "6"]}, "answer", [2.0, 4.0, 6], "ABC"),
+        ({"options": ["2.0", "4.0", "6.0"]}, "answer", ["2.0", 6.0], "AC"),
         ({"op1": "3", "op2": "1", "op3": "2", "op4": "0"}, "cop", [3, 1], "CA"),
         ({"op1": "3", "op2": "1", "op3": "2", "op4": "0"}, "answer", [3, 1], "AB"),
     ],

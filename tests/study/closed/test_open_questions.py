@@ -108,6 +108,8 @@ def test_what_cannot_be_joined(write_open: Callable[..., Run]):
     for column in (None, "row"):
         with pytest.raises(UsageError):
             join_open_answers(close(chosen), [run], item_column=column)
+    with pytest.raises(UsageError, match="no closed questions"):
+        join_open_answers([], [run], item_column="item")
     # One id for two questions, as harnesses number the items of each task from 0.
     numbered = [replace(answer, question=f"{task}?", task=task) for task in "tu" for answer in close(chosen)]
     with pytest.raises(UsageError, match="'q0'"):

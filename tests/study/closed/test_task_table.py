@@ -113,6 +113,10 @@ def test_no_answer_is_wrong_and_counted(tmp_path: Path):
         ({"share": 2}, "2"),
         ({"id": 1}, "twice"),
         ({"gold": "z", "model": "two", "id": 0}, "twice"),
+        # What is empty would equal no answer.
+        ({"gold": " ", "predicted": ""}, "'gold' is empty"),
+        ({"task": "diagnosis", "kind": "ranking", "gold": []}, "'gold' is empty"),
+        ({"task": "severity", "kind": "grade", "gold": 7, "predicted": 7, "scale": "0:5"}, "7, which is not on"),
     ],
 )
 def test_a_row_that_cannot_be_is_refused_with_its_line(tmp_path: Path, change: dict[str, Any], named: str):
@@ -176,6 +180,24 @@ def test_whole_numbers_with_a_point_in_a_file_of_answers(tmp_path: Path, cells: 
 def test_models_have_to_answer_the_same_items(tmp_path: Path):
     with pytest.raises(InputError, match="items"):
         read_task_table([write(tmp_path / "t.jsonl", make_rows()[:-1])])
+
+
+@pytest.mark.parametrize(("kind", "gold"), [("labels", "ab"), ("ranking", [["a"], ["a", "b"]])])
+def test_models_have_to_have_the_same_right_answers(tmp_path: Path, kind: str, gold: Any):
+    rows = [
+        {"task": "t", "kind": kind, "id": n, "model": model, "gold": right, "predicted": "b"}
+        for model, right in zip("mn", gold, strict=True)
+        for n in range(2)
+    ]
+    with pytest.raises(InputError, match="right answers"):
+        read_task_table([write(tmp_path / "t.jsonl", rows)])
+
+
+@pytest.mark.parametrize(("kind", "gold", "given"), [("multilabel", [], ["a"]), ("sequence", "O O", "O B-X")])
+def test_a_task_in_which_nothing_is_right_is_refused(tmp_path: Path, kind: str, gold: Any, given: Any):
+    row = {"task": "t", "kind": kind, "gold": gold, "predicted": given}
+    with pytest.raises(InputError, match="nothing is right"):
+        read_task_table([write(tmp_path / "t.jsonl", [row | {"id": n} for n in range(3)])])
 
 
 def test_baselines_are_those_of_dummy_classifiers(tmp_path: Path):

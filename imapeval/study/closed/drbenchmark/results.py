@@ -22,7 +22,7 @@ from imapeval.study.closed.metrics.ordinal import measure_grades, measure_rankin
 from imapeval.study.comparison.holm import holm_adjust
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.intervals import SIGNIFICANCE_LEVEL
-from imapeval.study.intervals.bootstrap import number_clusters
+from imapeval.study.intervals.bootstrap import leave_out_clusters, number_clusters
 from imapeval.study.intervals.quantiles import normal_quantile
 from imapeval.study.intervals.shares import wilson_interval
 
@@ -111,7 +111,7 @@ def analyse_task_runs(runs: Sequence[TaskRun]) -> TaskFindings:
     """Measure and compare models; runs of one task have the same items, two or more.
 
     Raises:
-        MissingExtraError: scikit-learn, seqeval or scipy is not installed.
+        MissingExtraError: seqeval or scipy is not installed.
     """
     results: list[TaskResult] = []
     tests: list[TaskTest] = []
@@ -201,11 +201,8 @@ def _find_pseudo_values(run: TaskRun, metric: str) -> Floats:
     items = sorted(run.answers)
     compute = measure_task(run.task, metric, *map(list, zip(*(run.answers[item] for item in items), strict=True)))
     clusters = number_clusters([(run.groups.get(item) or "", "" if run.groups.get(item) else item) for item in items])
-    count = min(int(clusters.max()) + 1, _MAX_GROUPS)
-    value, *others = compute(np.vstack([np.ones(len(items)), clusters % count != np.arange(count)[:, None]]))
-    left_out = np.array(others)
-    influences = (count - 1) * (left_out.mean() - left_out)
-    return value + influences
+    left_out = leave_out_clusters(compute, clusters, most=_MAX_GROUPS)
+    return compute(np.ones((1, len(items)))) + (len(left_out) - 1) * (left_out.mean() - left_out)
 
 
 def measure_task(task: Task, metric: str, gold: list[Any], predicted: list[Any]) -> Callable[[Floats], Floats]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from imapeval.study.closed.drbenchmark.data import TaskData
-    from imapeval.study.closed.drbenchmark.tasks import BenchmarkTask, Task
+    from imapeval.study.closed.drbenchmark.tasks import BenchmarkTask, Kind, Task
 
 _COLUMNS = {
     "task": ("task",),
@@ -99,7 +99,7 @@ def require_same_items(runs: Iterable[tuple[TaskRun, Path]]) -> None:
     for run, path in runs:
         other, origin = first.setdefault(run.task.name, (run, path))
         if other.answers.keys() != run.answers.keys() or not all(
-            _agree(right, run.answers[item][0]) for item, (right, _) in other.answers.items()
+            _agree(right, run.answers[item][0], run.task.kind) for item, (right, _) in other.answers.items()
         ):
             raise InputError(
                 f"has other items or right answers than {origin}", path=path, fix="Give runs on the same test data."
@@ -119,10 +119,10 @@ def check_length(right: Any, given: Any, item: str) -> None:
         raise ValueError(f"{item!r} has {len(given)} tags, where {len(cast('list[str]', right))} are right")
 
 
-def _agree(one: Any, other: Any) -> bool:
+def _agree(one: Any, other: Any, kind: Kind) -> bool:
     """Return whether right answers are equal; tags are compared up to the shorter list, as models cut long texts."""
-    if isinstance(one, list):
-        return all(a == b for a, b in zip(cast("list[str]", one), cast("list[str]", other), strict=False))
+    if kind == "sequence":
+        return all(a == b for a, b in zip(one, other, strict=False))
     return one == other
 
 
@@ -173,7 +173,7 @@ def read_predictions(paths: Iterable[Path], data: Path) -> list[TaskRun]:
         for row in read_file(str(path)):
             fields = {what: next((n for n in names if n in row.fields), None) for what, names in _COLUMNS.items()}
             if lacking := [what for what, name in fields.items() if name is None]:
-                raise refuse_missing_column(row, path, lacking[0], fix="Name one of its columns so")
+                raise refuse_missing_column(row, path, lacking[0], fix="Rename one of its columns")
             name, model, item, predicted = (row.fields[str(fields[what])] for what in _COLUMNS)
             run, share = (next((row.fields[n] for n in names if n in row.fields), None) for names in _OPTIONAL.values())
             task = known.get(str(name).casefold())

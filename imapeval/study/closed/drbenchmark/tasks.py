@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from pydantic import TypeAdapter
 
 from imapeval.evaluation.samples.rows import read_number
+from imapeval.parsing import parse_json
 from imapeval.study.data.scales import RatingScale  # noqa: TC001  # pydantic reads the type
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class BenchmarkTask(Task):
         texts: Columns with the model's input.
         test: Number of test items, as published.
         run: Part of the names of the files that the benchmark's own scripts write.
-        source, citation: Where the data set is from.
+        source: Where the data set is from.
     """
 
     dataset: str
@@ -59,13 +59,12 @@ class BenchmarkTask(Task):
     test: int
     run: str
     source: str
-    citation: str
 
 
 @cache
 def load_tasks() -> tuple[BenchmarkTask, ...]:
     """Return DrBenchmark's twenty tasks."""
-    described = json.loads(Path(__file__).with_name("tasks.json").read_bytes())
+    described = parse_json(Path(__file__).with_name("tasks.json").read_bytes())
     return TypeAdapter(tuple[BenchmarkTask, ...]).validate_python(described["tasks"])
 
 
@@ -82,10 +81,7 @@ def parse_answer(value: Any, task: Task, names: Sequence[str] = ()) -> Any:
     """
     known = names or task.labels
     if isinstance(value, str) and value.lstrip().startswith("["):
-        try:
-            value = json.loads(value)
-        except RecursionError as error:
-            raise ValueError("too many nested brackets") from error
+        value = parse_json(value)
     if task.kind == "grade":
         number = read_number(value[0] if isinstance(value, list) and len(cast("list[Any]", value)) == 1 else value)
         if number is None:

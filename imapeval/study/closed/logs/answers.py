@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import unicodedata
 from dataclasses import dataclass, field, replace
 from itertools import chain, count, islice, product
 from typing import TYPE_CHECKING, Any, cast
@@ -20,6 +22,7 @@ class ClosedAnswer:
 
     Attributes:
         task: Name of the task.
+        model: Name of the model.
         item: Id of the question, the same for all models.
         run: Which of several runs, such as a seed; "" for a single one.
         question: Text of the question; "" if the log has none.
@@ -29,8 +32,9 @@ class ClosedAnswer:
         text: Text by the model; None where the log has only the likelihoods of the options.
         choice: Its choice, read by the rules of `imapeval.study.closed.choices` or the likeliest option.
         scores: Scores by the harness, by name of the metric.
-        every: Whether exactly all right labels have to be chosen; otherwise any of them is right.
         group: Answers of one group are not independent, such as several questions on one text; "" if there is none.
+        every: Whether the choice is right only if it is the whole set of right labels; otherwise any one of them is
+            right.
     """
 
     task: str
@@ -68,9 +72,8 @@ _SINGLE = (
 """Columns that hold one option each, as in MedMCQA, CMB, CareQA and lm-evaluation-harness's MedQA."""
 
 _MAX_LABELS = 10
-_ANSWERS_A_LABEL = 5
+_MIN_ANSWERS_PER_LABEL = 5
 _VERDICTS = ({"yes", "no", "maybe"}, {"true", "false"})
-_OPPOSITES = ({"yes", "no"}, {"true", "false"})
 
 
 def name_options(number: int) -> tuple[str, ...]:
@@ -82,11 +85,11 @@ def name_options(number: int) -> tuple[str, ...]:
 def find_options(record: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the labels and texts of a question's options; empty if the record has none.
 
-    Known are a list or an object under `options` or `choices`, as in MedQA, MMLU and ARC, and a column for each option,
-    as in MedMCQA, CMB and CareQA.
+    Known are a list or an object under `options` or `choices`, also as a text in JSON, as in MedQA, MMLU and ARC, and a
+    column for each option, as in MedMCQA, CMB and CareQA. Labels are bare: "A" for "(A)" and for the full-width letter.
     """
     for name in ("options", "choices", "option"):
-        given = record.get(name)
+        given = decode_list(record.get(name))
         if isinstance(given, dict) and given:
             fields = cast("dict[str, Any]", given)
             texts = next((fields[key] for key in _TEXTS if isinstance(fields.get(key), list)), None)
@@ -111,16 +114,33 @@ def find_options(record: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str,
     return (), ()
 
 
+def decode_list(value: Any) -> Any:
+    """Return the list or object that a cell of a text file holds, or the value itself."""
+    if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"}:
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
 def _is_text(value: Any) -> bool:
     return isinstance(value, (str, int, float)) and not isinstance(value, bool) and not is_blank(value)
 
 
 def _label(texts: Sequence[Any], labels: Sequence[Any] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     names = name_options(len(texts)) if labels is None or len(labels) != len(texts) else labels
-    given = list(zip(map(str, names), texts, strict=True))
+    given = list(zip(map(bare_label, map(str, names)), texts, strict=True))
     # Files of questions with four and five options have an empty fifth one in some rows.
     present = [(name, text) for name, text in given if not is_blank(text)] or given
     return tuple(name for name, _ in present), tuple(str(text) for _, text in present)
+
+
+def bare_label(label: str) -> str:
+    """Return a label without brackets and full stop, and its letters and digits not full-width, as answers are read."""
+    written = unicodedata.normalize("NFKC", label)
+    bare = written.strip("()[]. ")
+    return bare if bare.isalnum() else written
 
 
 def find_gold(given: Any, labels: Sequence[str], options: Sequence[str]) -> frozenset[str]:
@@ -144,14 +164,17 @@ def find_gold(given: Any, labels: Sequence[str], options: Sequence[str]) -> froz
         label for label, option in zip(labels, options, strict=False) if option.strip().casefold() == worded
     ):
         return found
-    if (bare := text.strip("()[].").casefold()) in folded:  # "(B)", as in mmlu_flan
+    if (bare := bare_label(text).casefold()) in folded:  # "(B)", as in mmlu_flan
         return frozenset({folded[bare]})
     return find_by_place(read_place(text), labels)
 
 
 def read_place(given: Any) -> int | None:
-    """Return a whole number of at most three digits; None if the value is not one."""
-    text = str(given).strip()
+    """Return a whole number of at most three digits; None if the value is not one.
+
+    It may be 2.0, which pandas writes in a column of whole numbers with gaps.
+    """
+    text = str(given).strip().removesuffix(".0")
     return int(text) if text.isdecimal() and len(text) <= 3 else None
 
 
@@ -188,7 +211,8 @@ def _flatten(given: Any) -> Iterator[Any]:
 def find_all_gold(given: Any, labels: Sequence[str]) -> frozenset[str]:
     """Return the labels that are right together, as in CMB ("ABD", "A,B,D"); empty if a text is no such list."""
     known = {label.casefold(): label for label in labels if len(label) == 1}
-    found = [known.get(letter.casefold()) for letter in re.sub(r"[\s,;，、]", "", str(given))]
+    written = unicodedata.normalize("NFKC", str(given))
+    found = [known.get(letter.casefold()) for letter in re.sub(r"[\s,;，、]", "", written)]
     if len(found) < 2 or None in found or len(set(found)) < len(found):
         return frozenset()
     return frozenset(label for label in found if label is not None)
@@ -205,7 +229,7 @@ def infer_labels(golds: Sequence[Any]) -> tuple[str, ...]:
     labels = complete_labels(texts)
     if any({label.casefold() for label in labels} <= verdicts for verdicts in _VERDICTS):
         return labels
-    few = 2 <= len(labels) <= _MAX_LABELS and len(texts) >= _ANSWERS_A_LABEL * len(labels)
+    few = 2 <= len(labels) <= _MAX_LABELS and len(texts) >= _MIN_ANSWERS_PER_LABEL * len(labels)
     return labels if few else ()
 
 
@@ -217,10 +241,10 @@ def complete_labels(golds: Iterable[str]) -> tuple[str, ...]:
     """
     folded = {label.casefold(): label for label in sorted(set(golds), reverse=True)}
     labels = sorted(folded.values())
-    for verdicts, opposites in zip(_VERDICTS, _OPPOSITES, strict=True):
+    for verdicts in _VERDICTS:
         if folded and folded.keys() <= verdicts:
             write = next((way for way in (str.upper, str.title) if labels[0] == way(labels[0])), str.lower)
-            labels += [write(label) for label in opposites - folded.keys()]
+            labels += [write(label) for label in verdicts - {"maybe"} - folded.keys()]
     return tuple(sorted(labels))
 
 
@@ -236,11 +260,11 @@ def find_first_place(record: Mapping[str, Any], places: Iterable[Any]) -> int | 
         return 0
     if names[0] == "op1" and "cop" in record:
         return 1
-    given = set(map(str, places))
+    given = set(map(read_place, places))
     size = max((place for place, name in enumerate(names, 1) if not is_blank(record.get(name))), default=0)
-    if not all(place.isdecimal() for place in given):
+    if None in given or 0 in given:
         return 0
-    return 0 if "0" in given else 1 if str(size) in given else None
+    return 1 if size in given else None
 
 
 def choose(

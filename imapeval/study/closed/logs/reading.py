@@ -43,9 +43,10 @@ def read_logs(paths: Sequence[Path]) -> list[ClosedAnswer]:
                 )
             if not all(map(str.strip, answer.labels)):
                 raise InputError(f"an option of {asked} has no label", path=path, fix="Give it a label.")
-            if (twice := _find_repeated(answer.labels)) is not None:
+            folded = [*map(str.casefold, answer.labels)]
+            if twice := [label for place, label in enumerate(answer.labels) if folded[place] in folded[:place]]:
                 raise InputError(
-                    f"two options of {asked} have the label {twice!r}",
+                    f"two options of {asked} have the label {twice[0]!r}",
                     path=path,
                     fix="Give each option a label of its own; upper and lower case are the same.",
                 )
@@ -64,15 +65,6 @@ def read_logs(paths: Sequence[Path]) -> list[ClosedAnswer]:
             fix="Give the log of a finished run; HELM's has to ask for all options at once (multiple_choice_joint).",
         )
     return answers
-
-
-def _find_repeated(labels: Sequence[str]) -> str | None:
-    seen: set[str] = set()
-    for label in labels:
-        if label.casefold() in seen:
-            return label
-        seen.add(label.casefold())
-    return None
 
 
 def holds_logs(folder: Path) -> bool:

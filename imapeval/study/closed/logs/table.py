@@ -6,7 +6,6 @@ optional `task`, `run` (or `seed`), `question`, `group` and `options` (a list, a
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +13,10 @@ from imapeval.evaluation.samples.files.formats import read_file
 from imapeval.evaluation.samples.rows import UnusableCell, error_at, is_missing, list_columns, short_repr
 from imapeval.study.closed.logs.answers import (
     ClosedAnswer,
+    bare_label,
     choose,
     complete_labels,
+    decode_list,
     find_all_gold,
     find_by_place,
     find_first_place,
@@ -24,9 +25,10 @@ from imapeval.study.closed.logs.answers import (
     find_right,
     read_place,
 )
+from imapeval.study.closed.metrics.labels import match_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from imapeval.evaluation.samples.rows import Row
@@ -62,12 +64,14 @@ def read_table(path: Path) -> Iterator[ClosedAnswer]:
                 row,
                 path,
                 f"there is no column {_NAMES[lacking[0]][0]!r}",
-                fix=f"Name one of its columns so: {list_columns(row.fields)}. Or give --gold and --predicted.",
+                fix=f"Rename one of its columns: {list_columns(row.fields)}. Or give --gold and --predicted.",
             )
         value = {what: _read_cell(row, name, what, path) for what, name in found.items()}
         words = {what: "" if value[what] is None else str(value[what]) for what in ("task", "run", "question", "group")}
-        labels, options = find_options(_decode(row.fields))
-        given = _decode_list(value["gold"])
+        labels, options = find_options(row.fields)
+        given = decode_list(value["gold"])
+        if isinstance(given, (str, float)):
+            [given] = match_labels([str(given).strip()], [*labels, *options])
         place, every = read_place(given) if labels else None, False
         if place is None or (column != "cop" and _is_label_or_option(given, labels, options)):
             gold, every = find_right(given, labels, options)
@@ -131,21 +135,5 @@ def _read_cell(row: Row, name: str | None, what: str, path: Path) -> Any:
 
 def _is_label_or_option(given: Any, labels: Sequence[str], options: Sequence[str]) -> bool:
     """Return whether a number is a label or the text of an option."""
-    return str(given).strip() in {*labels, *(option.strip() for option in options)}
-
-
-def _decode(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: _decode_list(value) if name in {"options", "option", "choices"} else value
-        for name, value in fields.items()
-    }
-
-
-def _decode_list(value: Any) -> Any:
-    """Return the list or object that a cell of a text file holds, or the value itself."""
-    if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"}:
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
+    known = {*labels, *(option.strip() for option in options)}
+    return not known.isdisjoint({str(given).strip(), bare_label(str(given))})

@@ -30,9 +30,6 @@ class MetricFamily:
         names: Names of the metrics.
         compute: Takes the weight of each answer, shape (answers,), whole numbers (2 stands for two equal answers, 0 for
             one that is left out); returns the value of each metric, 0..1, NaN where it is undefined.
-        values: Returns the values computed by a library, by metric, for metrics that a library has. `compute` gives the
-            same values; it serves the jackknife and permutations, which would take too many library calls of
-            milliseconds each.
         undefined: Why a metric has no value on these answers, by its name.
         shares: Metrics that are the share of right answers.
         sizes: Number of independent answers that a metric is based on, by metric; all answers by default.
@@ -41,7 +38,6 @@ class MetricFamily:
 
     names: tuple[str, ...]
     compute: Callable[[Floats], Sequence[float]]
-    values: Callable[[], Mapping[str, float]] = dict[str, float]
     undefined: Mapping[str, str] = field(default_factory=dict[str, str])
     shares: frozenset[str] = frozenset()
     sizes: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -90,7 +86,7 @@ def estimate_metrics(
         found |= {n: MetricEstimate(n, None, None, None, answers, family.undefined.get(n)) for n in names}
         defined = [name for name in names if name not in family.undefined]
         if defined:
-            values = {**dict(zip(family.names, family.compute(np.ones(answers)), strict=True)), **family.values()}
+            values = dict(zip(family.names, family.compute(np.ones(answers)), strict=True))
             intervals = _find_intervals(family, defined, values, answers)
             for name in defined:
                 found[name] = MetricEstimate(name, float(values[name]), *ends_of(intervals.get(name)), answers)

@@ -1,4 +1,7 @@
-"""Metrics of labels, sets of labels and tag sequences, by scikit-learn and seqeval."""
+"""Metrics of labels, sets of labels and tag sequences; values equal those of scikit-learn and seqeval.
+
+The jackknife and permutations would take too many calls of these libraries, of milliseconds each.
+"""
 
 from __future__ import annotations
 
@@ -45,11 +48,8 @@ def measure_labels(
 
     `auc` is the area under the ROC curve and `pr-auc` the average precision (scikit-learn's `roc_auc_score` and
     `average_precision_score`), each the mean over the labels that have scores (higher is likelier), every label against
-    the rest; with two labels, scores of one are enough. They are undefined where a label has scores but no answer has
-    the label. A missing prediction is `NO_ANSWER`.
-
-    Raises:
-        MissingExtraError: scikit-learn is not installed.
+    the rest; with two labels, scores of one are enough. They are undefined where a label has scores but no answer, or
+    every answer, has the label. A missing prediction is `NO_ANSWER`.
     """
     families = [
         average_over_answers(("accuracy",), [[float(a == b)] for a, b in zip(gold, predicted, strict=True)]),
@@ -65,7 +65,6 @@ def measure_label_sets(gold: Sequence[Set[str]], predicted: Sequence[Set[str]]) 
     better. `exact-match-ratio` is the share of answers whose whole set is right.
 
     Raises:
-        MissingExtraError: scikit-learn is not installed.
         ValueError: No answer has a label.
     """
     labels = set[str]().union(*gold, *predicted)
@@ -79,7 +78,6 @@ def measure_label_sets(gold: Sequence[Set[str]], predicted: Sequence[Set[str]]) 
 
 
 def _measure_scores(gold: Sequence[str], scores: Mapping[str, Sequence[float]]) -> MetricFamily:
-    metrics = require_scikit_learn()
     columns = [(np.array([label == right for right in gold]), np.array(column)) for label, column in scores.items()]
     names = ("auc", "pr-auc")
     for label, (is_label, _) in zip(scores, columns, strict=True):
@@ -96,15 +94,9 @@ def _measure_scores(gold: Sequence[str], scores: Mapping[str, Sequence[float]]) 
         defined = [pair for pair in found if not np.isnan(pair).any()]
         return [fmean(column) for column in zip(*defined, strict=True)] if defined else [np.nan, np.nan]
 
-    def by_scikit_learn() -> dict[str, float]:
-        return {
-            name: fmean(float(metric(is_label, column)) for is_label, column in columns)
-            for name, metric in zip(names, (metrics.roc_auc_score, metrics.average_precision_score), strict=True)
-        }
-
     number = {label: place for place, label in enumerate(dict.fromkeys(gold))}
     size: dict[str, float] = dict.fromkeys(names, count_effective([[number[label]] for label in gold]))
-    return MetricFamily(names, compute, by_scikit_learn, sizes=size, most=size)
+    return MetricFamily(names, compute, sizes=size, most=size)
 
 
 def _average_precision(is_label: Flags, scores: Floats) -> Callable[[Floats], float]:
@@ -132,17 +124,6 @@ _NONE = 0
 """The number that stands for no label."""
 
 
-def require_scikit_learn() -> Any:
-    """Return scikit-learn's metrics.
-
-    Raises:
-        MissingExtraError: It is not installed.
-    """
-    return require(
-        "sklearn.metrics", distribution="scikit-learn", extra="closed", needed_for="Metrics of closed answers"
-    )
-
-
 def measure_sets(
     gold: Sequence[Set[Hashable]], predicted: Sequence[Set[Hashable]], *, label: Callable[..., str] = str
 ) -> MetricFamily:
@@ -152,11 +133,7 @@ def measure_sets(
     mean by how often gold has them. A label that is never predicted has a precision of 0, one that gold never has a
     recall of 0: the conventions of scikit-learn and seqeval. `label` returns the label of an item, which by default is
     the item.
-
-    Raises:
-        MissingExtraError: scikit-learn is not installed.
     """
-    metrics = require_scikit_learn()
     codes: dict[str, int] = {}
     items: list[tuple[int, int, int]] = []
     for row, (right, given) in enumerate(zip(gold, predicted, strict=True)):
@@ -180,23 +157,12 @@ def measure_sets(
         reason = "nothing is right in any answer, and nothing was given"
         return MetricFamily(NAMES, compute, undefined=dict.fromkeys(NAMES, reason))
 
-    def by_scikit_learn() -> dict[str, float]:
-        values = [
-            float(value)
-            for average in AVERAGES
-            for value in metrics.precision_recall_fscore_support(
-                expected, found, labels=labels, average=average, zero_division=0
-            )[:3]
-        ]
-        return dict(zip(NAMES, values, strict=True))
-
     right_labels = [[codes[label(thing)] for thing in right] for right in gold]
     macro = [name for name in NAMES if name.endswith("macro") and any(gold)]
     answers, things = (count_effective(side) for side in (right_labels, [[one] for own in right_labels for one in own]))
     return MetricFamily(
         NAMES,
         compute,
-        by_scikit_learn,
         # The contents of an answer may be right or wrong together, so if all are right, the answers count.
         sizes=dict.fromkeys(macro, answers),
         most=dict.fromkeys(macro, things),
@@ -227,7 +193,7 @@ def measure_sequences(gold: Sequence[Sequence[str]], predicted: Sequence[Sequenc
     whole sequences as the units.
 
     Raises:
-        MissingExtraError: seqeval or scikit-learn is not installed.
+        MissingExtraError: seqeval is not installed.
         ValueError: The lengths of two sequences differ.
     """
     labelling: Any = require(

@@ -108,9 +108,6 @@ def test_a_weight_stands_for_that_many_answers(drawn: tuple[list[int], list[int]
         found = dict(zip(whole.names, whole.compute(np.array(weights, dtype=float)), strict=True))
         # What was drawn may lack a label or a class that the whole has: there the loss is a share of fewer labels, and
         # the order is one of fewer classes.
-        # The library's numbers are those of our weighing.
-        by_library = copied.values()
-        assert {name: expected[name] for name in by_library} == pytest.approx(by_library)
         for name in set(whole.names) - {"hamming-loss", "vus"} - whole.undefined.keys():
             assert found[name] == pytest.approx(expected[name], nan_ok=True), name
         if {gold[row] for row in copies} == set(gold) and "vus" in found and "vus" not in whole.undefined:

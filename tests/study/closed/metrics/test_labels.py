@@ -2,13 +2,13 @@
 
 from statistics import fmean
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from seqeval.metrics import f1_score, precision_score, recall_score
+from sklearn import metrics as sklearn
 
-from imapeval import _optional
-from imapeval.errors import MissingExtraError
 from imapeval.study.closed.metrics.estimate import MetricFamily, estimate_metrics
 from imapeval.study.closed.metrics.labels import measure_label_sets, measure_labels, measure_sequences
 
@@ -109,10 +109,24 @@ def test_areas_of_several_labels_are_their_means():
     assert found["auc"] == pytest.approx((5 / 8 + 1 + 5 / 6) / 3)
 
 
-def test_without_scikit_learn_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(_optional, "installed", lambda distribution: False)
-    with pytest.raises(MissingExtraError, match=r"'scikit-learn'.*imapeval\[closed\]"):
-        measure_labels(["a"], ["a"])
+@given(labels, st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=25)
+def test_labels_as_scikit_learn_measures_them(pairs: list[tuple[str, str]], seed: int):
+    """scikit-learn 1.9.1."""
+    gold, predicted = map(list, zip(*pairs, strict=True))
+    known = sorted({*gold, *predicted} - {""})
+    scores = {label: np.random.default_rng(seed).random(len(gold)).round(1).tolist() for label in dict.fromkeys(gold)}
+    found = values(measure_labels(gold, predicted, scores=scores), len(pairs))
+    for average in ("micro", "macro", "weighted"):
+        expected = sklearn.precision_recall_fscore_support(
+            gold, predicted, labels=known, average=average, zero_division=0
+        )
+        for name, value in zip(("precision", "recall", "f1"), expected[:3], strict=True):
+            assert found[f"{name}-{average}"] == pytest.approx(value)
+    if len(scores) > 1:
+        for name, measure in (("auc", sklearn.roc_auc_score), ("pr-auc", sklearn.average_precision_score)):
+            areas = [measure([one == label for one in gold], column) for label, column in scores.items()]
+            assert found[name] == pytest.approx(fmean(areas))
 
 
 TAGS = ["O", "B-DRUG", "I-DRUG", "E-DRUG", "S-DOSE", "B-DOSE", "I-DOSE"]
