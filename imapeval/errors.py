@@ -64,6 +64,7 @@ class InputError(ImapEvalError):
     """The content of a file is invalid.
 
     Attributes:
+        problem: What is wrong, without file, line and fix.
         path: The file, or None where the data did not come from one.
         line: 1-based number of the line, or of what `unit` says, such as "row"; None for the whole file.
         unit: What `line` counts.
@@ -118,7 +119,7 @@ class SampleError(ImapEvalError):
     """One sample cannot be scored; the others can.
 
     Attributes:
-        stage: Where it happened: "extraction", "llm", "matching" or "metric".
+        stage: Where it happened: "metric"; "extraction" or "llm" in the subclasses.
         kind: A short machine-readable name of the problem, such as "no-query" or "rate-limit".
         raw: The raw text that could not be used, or None.
     """

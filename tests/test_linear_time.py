@@ -514,7 +514,7 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     ],
     "llm.structured.faults.fault_error": lambda text: faults.fault_error("truncated", text),
     "metrics.lexical.tokens.split_for_rouge": lambda text: [
-        tokens.split_for_rouge(text, lang, stem=True) for lang in get_args(Lang)
+        tokens.split_for_rouge(text, lang) for lang in get_args(Lang)
     ],
     "metrics.lexical.tokens.split_for_bleu": lambda text: [
         tokens.split_for_bleu(text, tokenizer) for tokenizer in ("13a", "zh")

@@ -138,7 +138,7 @@ class Metric(ABC):
 
     Attributes:
         name: As on the command line.
-        summary: One line for `imapeval metrics`, of at most 55 characters.
+        summary: One line for `imapeval metrics`, of at most 55 characters if it has a line of its own there.
         citation: Paper or software that defines it.
         formula: How the score is computed, as plain text; for a metric that is a model, what the model does.
         example: A case scored by hand; None if there is none, as for a metric that is a model.
@@ -149,7 +149,7 @@ class Metric(ABC):
         higher_is_better: Whether a higher score is better.
         mean_of: What a run's mean is the mean of, if the name usually stands for another number; "" otherwise.
         revision: Revision of the computation, part of the signature; raised by any change that can move a score.
-        concurrency: Most cases that are scored at the same time if `score` is a coroutine.
+        concurrency: Maximum number of cases scored at the same time if `score` is a coroutine.
     """
 
     __slots__ = ()
@@ -360,6 +360,17 @@ def resource() -> Any:
 def computed(get: Callable[[Any], _T]) -> _T:
     """Make a method a property that may override an attribute of `Metric`; type checkers refuse `property` there."""
     return cast("_T", property(get))
+
+
+def require_prepared(prepared: _T | None, name: str) -> _T:
+    """Return what `prepare` loaded.
+
+    Raises:
+        TypeError: The metric was not prepared.
+    """
+    if prepared is None:
+        raise TypeError(f"{name} is not prepared; score with what its method prepare returns")
+    return prepared
 
 
 def to_outcome(result: float | Outcome) -> Outcome:

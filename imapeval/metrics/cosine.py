@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.errors import UsageError
 from imapeval.graph.encoder import MAX_CHARACTERS
-from imapeval.metrics.base import TRUNCATED, BatchMetric, resource
+from imapeval.metrics.base import TRUNCATED, BatchMetric, require_prepared, resource
 from imapeval.types import Failure, Outcome, Score
 
 if TYPE_CHECKING:
@@ -50,10 +50,9 @@ class Cosine(BatchMetric):
         return replace(self, encoder=resources.encoder)
 
     def score_batch(self, cases: Sequence[Case]) -> list[Outcome]:
-        if self.encoder is None:
-            raise TypeError("cosine has to be prepared before it can score")
+        encoder = require_prepared(self.encoder, self.name)
         texts = list(dict.fromkeys(text for case in cases for text in (case.reference, case.response)))
-        vectors = dict(zip(texts, self.encoder.encode(texts).astype("float64"), strict=True))
+        vectors = dict(zip(texts, encoder.encode(texts).astype("float64"), strict=True))
         outcomes: list[Outcome] = []
         for case in cases:
             if not any(map(str.isalpha, case.reference[:MAX_CHARACTERS])):

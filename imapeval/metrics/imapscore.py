@@ -103,12 +103,13 @@ def score_mean(imap: Imap, matches: Sequence[Match]) -> Outcome:
 def score_graded(imap: Imap, matches: Sequence[Match]) -> Outcome:
     """The default imapScore: graded by relation, soft by similarity, 0..1.
 
-    Every pair of values earns its `credit`. `recall` is the mean over the reference's facts of the best credit that a
-    fact of the response earns with them (completeness), `precision` the same for the facts of the response (accuracy).
-    Both are weighted by `Pair.importance`. A fact is a value under its term. A fact of the reference that the response
-    contradicts earns nothing, for either side, whatever else the response says about it. A fact of the response that
-    contradicts one earns nothing by similarity to others. If the response calls more than `MAX_ALTERNATIVES` facts
-    possible, they share that many credits. The score is the mean of recall and precision, which Eq. 1 adds.
+    Every pair of values earns a credit (`compute_credit`). `recall` is the mean over the reference's facts of the best
+    credit that a fact of the response earns with them (completeness), `precision` the same for the facts of the
+    response (accuracy). Both are weighted by `Pair.importance`. A fact is a value under its term. A fact of the
+    reference that the response contradicts earns nothing, for either side, whatever else the response says about it. A
+    fact of the response that contradicts one earns nothing by similarity to others. If the response calls more than
+    `MAX_ALTERNATIVES` facts possible, they share that many credits. The score is the mean of recall and precision,
+    which Eq. 1 adds.
 
     Returns:
         A score in 0..1. Parts: `recall`, `precision`, `f1` (harmonic mean of the two, 0 if both are 0) and
@@ -195,18 +196,10 @@ def _make_example(steps: tuple[str, ...], score: float) -> Example:
         ("drainage", "drainage"): (Relation.EXACT, 1.0),
         ("antibiotic", "penicillin"): (Relation.CONTAINMENT, 0.2),
     }
-    unrelated = (Relation.UNMATCHED, 0.0)
     matches = tuple(
-        Match(
-            expected.term,
-            expected.value,
-            stated.value,
-            *related.get((expected.value, stated.value), unrelated),
-            "graph",
-        )
-        for expected in reference
-        for stated in response
-        if expected.term == stated.term
+        Match("treatment", expected, stated, *related.get((expected, stated), (Relation.UNMATCHED, 0.0)), "graph")
+        for expected in ("drainage", "antibiotic")
+        for stated in ("drainage", "penicillin", "rest")
     )
     return Example(
         "Drain it and give an antibiotic. Review it in two days.",

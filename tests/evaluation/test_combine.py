@@ -145,6 +145,8 @@ def test_consensus_of_references_without_agreement_is_the_mean():
 def test_consensus_in_chinese():
     # Four of five characters and four.
     assert reference_weights(["多喝热水", "多喝热水吧", "手术"], "zh") == pytest.approx([4 / 9, 4 / 9, 0])
+    # An option may be called as an article is.
+    assert reference_weights(["A", "A", "B"], "en") == reference_weights(["C", "C", "B"], "en") == [0.5, 0.5, 0]
 
 
 WORDS = st.lists(st.sampled_from(["a", "rest", "tea", "sleep", "no", "surgery"]), min_size=1, max_size=6).map(" ".join)

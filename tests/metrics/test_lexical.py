@@ -130,6 +130,11 @@ def test_nist_by_hand():
         ("The left kidney.", "left Kidney", "en", 1, 1),
         ("400-mg", "400mg", "en", 1, 1),
         ("400 mg", "400mg", "en", 0, 0),
+        # SQuAD's exact match of such an answer with itself is 1 too.
+        ("A", "a.", "en", 1, 1),
+        ("A", "B", "en", 0, 0),
+        ("A", "a cat", "en", 0, 0),
+        ("un", "Un", "fr", 1, 1),
         # 2 of 3 words and 2 of 2.
         ("rest, ice, heat", "ice and rest", "en", 0, 2 * 2 / (3 + 3)),
         # A word that stands there once is shared once.

@@ -16,7 +16,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from imapeval.metrics import lexical
 from imapeval.metrics.base import Case
-from imapeval.metrics.lexical.tokens import split_for_rouge, split_for_squad
+from imapeval.metrics.lexical.tokens import split_for_squad, split_words
 from imapeval.metrics.nltk_parts import load_stemmer
 from imapeval.types import Failure, Lang, Outcome, Score
 
@@ -59,7 +59,7 @@ def split_german(text: str) -> list[str]:
 def test_french_words_by_hand():
     text = "L’œdème : 1 500 mg, puis 2,5 mg d'un anti-inflammatoire à l'hôpital"
     words = "l oedème 1500 mg puis 2.5 mg d un anti inflammatoire à l hôpital"
-    assert split_for_rouge(text.replace("1 500", "1\u202f500"), "fr", stem=False) == tuple(words.split())
+    assert split_words(text.replace("1 500", "1\u202f500")) == tuple(words.split())
     # Without articles, elided ones as well; "l" is a litre where no apostrophe follows.
     assert " ".join(split_for_squad("Les 2 l d'eau, l'œdème et des comprimés", "fr")) == "2 l d eau oedème et comprimés"
     # Words keep their accents, composed or not.
@@ -89,7 +89,7 @@ def test_a_space_in_a_number_joins_only_where_it_is_typographic():
 
 
 def test_stems_are_those_of_nltk():
-    words = {word for pair in PAIRS for text in pair for word in split_for_rouge(text, "fr", stem=False)}
+    words = {word for pair in PAIRS for text in pair for word in split_words(text)}
     ours, theirs = load_stemmer("fr")(), FrenchStemmer()
     assert {word: ours.stem(word) for word in words} == {word: theirs.stem(word) for word in words}
 
@@ -116,7 +116,7 @@ def test_rouge_is_that_of_rouge_score(name: str, lang: Lang, reference: str, res
         def tokenize(self, text: str) -> list[str]:
             if lang == "other":
                 return split_german(text)
-            words = split_for_rouge(text, "fr", stem=False)
+            words = split_words(text)
             return [FrenchStemmer().stem(word) if len(word) > 3 else word for word in words]
 
     expected = RougeScorer([name], tokenizer=Split()).score(reference, response)[name]
@@ -168,7 +168,7 @@ def test_meteor_matches_words_and_stems(reference: str, response: str):
         def synsets(self, word: str) -> list[object]:
             return []
 
-    given, expected = (split_for_rouge(text, "fr", stem=False) for text in (response, reference))
+    given, expected = (split_words(text) for text in (response, reference))
     wanted = single_meteor_score(expected, given, stemmer=FrenchStemmer(), wordnet=NoSynonyms())
     assert value(score("meteor", reference, response)) == pytest.approx(wanted)
 

@@ -98,7 +98,7 @@ def value(outcome: Outcome) -> float:
 
 def test_by_hand(prepared: Meteor):
     # Three of 4 words match in 2 runs (ask your | physician = doctor, through WordNet) of 3 words: precision 3/4,
-    # recall 3/3; Lavie and Agarwal 2007: mean P R / (.9 P + .1 R), penalty .5 (runs / matches)^3.
+    # recall 3/3; Banerjee and Lavie 2005: mean P R / (.9 P + .1 R), penalty .5 (runs / matches)^3.
     mean = (3 / 4) / (0.9 * 3 / 4 + 0.1)
     assert value(score(prepared, "ask your doctor", "ask your other physician")) == pytest.approx(
         mean * (1 - 0.5 * (2 / 3) ** 3)

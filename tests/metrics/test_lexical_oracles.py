@@ -65,7 +65,7 @@ ROUGE = ("rouge1", "rouge2", "rougeL")
 def rouge_of_the_library(cases: list[Case]) -> list[dict[str, Any]]:
     class Split:
         def tokenize(self, text: str) -> list[str]:
-            return list(split_for_rouge(text, "zh", stem=True))
+            return list(split_for_rouge(text, "zh"))
 
     scorers = {"en": RougeScorer(ROUGE, use_stemmer=True), "zh": RougeScorer(ROUGE, tokenizer=Split())}
     return [scorers[case.lang].score(case.reference, case.response) for case in cases]

@@ -91,7 +91,12 @@ def simulate_reply(request: Request) -> Completion | ProviderError:
         return _rating_reply('{"score": 3}', request)
     if name == "judge":
         why = "The main point agrees with the reference, but one of its measures is missing."
-        fields = {f"{dimension}{end}": value for dimension in DIMENSIONS for end, value in (("_reason", why), ("", 3))}
+        # Requests in plain JSON have no schema.
+        scores = request.schema["properties"][DIMENSIONS[0]]["enum"] if request.schema else [3]
+        score = 3 if 3 in scores else scores[len(scores) // 2]
+        fields = {
+            f"{dimension}{end}": value for dimension in DIMENSIONS for end, value in (("_reason", why), ("", score))
+        }
         return _rating_reply(json.dumps(fields), request)
     if found := _OWN_PROMPT.fullmatch(request.schema_name):
         return _rating_reply(json.dumps({"score": (int(found["low"]) + int(found["high"])) // 2}), request)

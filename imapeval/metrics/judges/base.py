@@ -6,7 +6,7 @@ import hashlib
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
 from imapeval.errors import UsageError
 from imapeval.extraction.injection_filter import has_content, is_about_score
@@ -158,7 +158,13 @@ class SampledJudge(Judge):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MultiStepJudge(SampledJudge):
-    """A judge whose requests build on earlier replies; a subclass defines `judge_once`, whose outcomes are averaged."""
+    """A judge whose requests build on earlier replies; a subclass defines `judge_once`, whose outcomes are averaged.
+
+    Attributes:
+        empty: The outcome of a response that states nothing.
+    """
+
+    empty: ClassVar[Outcome] = Score(0.0)
 
     @abstractmethod
     async def judge_once(self, case: Case, answer: str, client: JudgeClient) -> Outcome:
@@ -169,11 +175,6 @@ class MultiStepJudge(SampledJudge):
             answer: The cleaned response (`clean_response`), which states something.
             client: Sends the requests.
         """
-
-    @computed
-    def empty(self) -> Outcome:
-        """The outcome of a response that states nothing."""
-        return Score(0.0)
 
     async def score(self, case: Case) -> Outcome:
         """Return the mean of the judgements if more than half of them are scores, else the first failure."""

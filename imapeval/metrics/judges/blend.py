@@ -33,7 +33,7 @@ class Blend(DimensionJudge):
     requires = frozenset({"llm", "reference", "imap"})
 
     @computed
-    def range(self) -> tuple[float | None, float | None]:
+    def range(self) -> Range:
         """Always 0..1, whatever the scale of the judge."""
         return 0.0, 1.0
 

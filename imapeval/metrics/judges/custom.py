@@ -28,7 +28,7 @@ from imapeval.metrics.judges.geval import DIMENSIONS
 from imapeval.metrics.judges.on_imaps import compares_texts, make_judge_variant
 from imapeval.metrics.judges.parsing.scores import LABELS, ReplyForm
 from imapeval.metrics.judges.prompts.custom_prompt import FACTS, FORM, NOTE, read_prompt
-from imapeval.metrics.judges.prompts.imap_text import clean_facts, render_imap
+from imapeval.metrics.judges.prompts.imap_text import NONE, render_imap
 from imapeval.metrics.judges.weighted import WeightedJudge, score_schema
 from imapeval.metrics.on_imaps import IMAP_SUFFIXES
 from imapeval.types import Failure, Score
@@ -85,8 +85,6 @@ class CustomGEval(WeightedJudge):
             needs.add("reference")
         if self.prompt.variables & set(FACTS):
             needs.add("imap")
-        if self.weights == "logprobs":
-            needs.add("logprobs")
         return frozenset(needs)
 
     @computed
@@ -108,13 +106,9 @@ class CustomGEval(WeightedJudge):
         answer = await self.clean_response(
             case, labels=tuple(label for label in self.prompt.labels if label.lower() not in _AMBIGUOUS_LABELS)
         )
-        only_facts = "response" not in self.prompt.variables
-        stated = (
-            case.imap is None
-            or not only_facts
-            or await asyncio.to_thread(clean_facts, case.imap.response, score_asked=self.is_score_asked(case))
-        )
-        if answer is None or not stated:
+        # A prompt that does not show the response shows its facts.
+        factless = "response" not in self.prompt.variables and texts["response_imap"] == NONE
+        if answer is None or factless:
             return Score(float(self.score_scale.low))
         texts["response"] = answer
         request = JudgeRequest(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from imapeval.metrics.base import Case, Range, Requirement
-    from imapeval.types import Lang, Outcome
+    from imapeval.types import Outcome
 
 DIMENSION_LABELS: Mapping[str, tuple[str, ...]] = {
     "accuracy": ("accuracy", "准确性"),
@@ -40,9 +40,6 @@ DIMENSION_LABELS: Mapping[str, tuple[str, ...]] = {
 
 DIMENSIONS = tuple(DIMENSION_LABELS)
 """The criteria; those that clinicians rated in Wang et al. 2024."""
-
-_CRITERIA: tuple[tuple[str, ...], ...] = (DIMENSIONS, *((name,) for name in DIMENSIONS))
-"""The criteria of each metric: all together, and one at a time."""
 
 _SCHEMA = score_schema(ONE_TO_FIVE)
 
@@ -81,12 +78,7 @@ class GEval(WeightedJudge):
 
     @computed
     def requires(self) -> frozenset[Requirement]:
-        needs: set[Requirement] = {"llm"}
-        if self.with_reference:
-            needs.add("reference")
-        if self.weights == "logprobs":
-            needs.add("logprobs")
-        return frozenset(needs)
+        return frozenset({"llm", "reference"} if self.with_reference else {"llm"})
 
     @computed
     def prompt_names(self) -> tuple[str, ...]:
@@ -110,7 +102,8 @@ class GEval(WeightedJudge):
         return "geval" if self.with_reference else "geval-noref"
 
     async def _rate(self, criterion: str, case: Case, answer: str) -> Score | Failure:
-        texts = {"criterion": _load_criterion(criterion, case.lang), "question": case.question, "answer": answer}
+        (described,) = templates.load(f"geval-{criterion}", lang=case.lang, version=PROMPT_VERSION).messages
+        texts = {"criterion": described.content, "question": case.question, "answer": answer}
         if self.with_reference:
             texts["reference"] = case.reference
         request = JudgeRequest(self._prompt_name, case.lang, texts, schema=_SCHEMA)
@@ -123,10 +116,5 @@ def build() -> list[GEval]:
     return [
         GEval(criteria=criteria, with_reference=with_reference)
         for with_reference in (True, False)
-        for criteria in _CRITERIA
+        for criteria in (DIMENSIONS, *((name,) for name in DIMENSIONS))
     ]
-
-
-def _load_criterion(name: str, lang: Lang) -> str:
-    (message,) = templates.load(f"geval-{name}", lang=lang, version=PROMPT_VERSION).messages
-    return message.content

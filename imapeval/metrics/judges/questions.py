@@ -61,8 +61,9 @@ _CONSISTENT = 0.60
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _MARKS = re.escape(string.punctuation + "，。、；：？！“”‘’（）《》")
-_PUNCTUATION = re.compile(rf"(?<!\d)[{_MARKS}]|[{_MARKS}](?!\d)|,(?=\d{{3}}(?!\d))")
-"""What is removed. Between digits, only the comma of thousands: "2.5", "2-3" and "120/80" stay."""
+_PUNCTUATION = re.compile(rf"(?!\.\d|(?<=[a-z])[+-](?!\w))(?:(?<!\d)[{_MARKS}]|[{_MARKS}](?!\d))|,(?=\d{{3}}(?!\d))")
+"""What is removed. Between digits, only the comma of thousands: "2.5", "2-3" and "120/80" stay. So do a point before a
+digit (".5 mg") and a sign at the end of a word ("O+", "HIV-")."""
 
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d{1,2}(?!\d))")
 """The comma of "2,5" in French; the one of "1,000" has three digits after it."""
@@ -82,7 +83,7 @@ class QuestEval(MultiStepJudge):
     """QuestEval by a language model, 0..1; parts `precision`, `recall` and `questions` (number, of both texts)."""
 
     name = "questeval:llm"
-    revision = "2"
+    revision = "3"
     summary = "QuestEval, 0..1: questions on both texts"
     formula = (
         "(recall + precision) / 2; recall is the mean, over questions that a language model makes of the reference and "
@@ -116,7 +117,7 @@ class QAFactEval(MultiStepJudge):
     """
 
     name = "qafacteval:llm"
-    revision = "2"
+    revision = "3"
     summary = "QAFactEval, 0..1: questions on the response"
     formula = (
         "mean of (rating - 1) / 4 over questions that a language model makes of the response and answers from the "
@@ -160,12 +161,12 @@ def measure_f1(expected: str, given: str) -> float:
     >>> measure_f1("The aspirin tablet", "an aspirin")
     0.6666666666666666
 
-    Unlike there, punctuation between digits is kept: "2.5 mg" is not "25 mg". If both answers consist of articles and
-    punctuation only, they are compared as texts; no answer ("") scores 0.
+    Unlike there, punctuation that makes another value is kept: "2.5 mg" is not "25 mg", and "O+" is not "O-". If both
+    answers consist of articles and punctuation only, they are compared as texts; no answer ("") scores 0.
     """
     a, b = _split(expected), _split(given)
     if not a and not b:
-        # For SQuAD, the blood group "A" is an article and "+" is punctuation.
+        # For SQuAD, the blood group "A" is an article.
         return float(given != "" and expected.lower() == given.lower())
     shared = (Counter(a) & Counter(b)).total()
     return 2 * shared / (len(a) + len(b))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from imapeval.llm.protocol import Completion
+    from imapeval.metrics.base import Range
     from imapeval.metrics.judges.client import JudgeRequest
 
 TOP_TOKENS = 20
@@ -86,7 +87,7 @@ class WeightedJudge(SampledJudge):
         return ONE_TO_FIVE
 
     @computed
-    def range(self) -> tuple[float | None, float | None]:
+    def range(self) -> Range:
         return float(self.score_scale.low), float(self.score_scale.high)
 
     async def rate(self, request: JudgeRequest, form: ReplyForm) -> dict[str, Score] | Failure:

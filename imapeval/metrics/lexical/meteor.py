@@ -1,4 +1,4 @@
-"""METEOR (Banerjee and Lavie 2005; weights of Lavie and Agarwal 2007), by nltk with WordNet.
+"""METEOR (Banerjee and Lavie 2005), by nltk with WordNet.
 
 Words are matched exactly, then by stem, then as synonyms in WordNet; the number of chunks that the matched words form
 accounts for order. WordNet does not ship with nltk. It is looked for where nltk looks: in `corpora/wordnet` or
@@ -63,7 +63,7 @@ class Meteor(Metric):
         0.75,
     )
     range = (0.0, 1.0)
-    citation = "Lavie and Agarwal 2007, METEOR; package nltk"
+    citation = "Banerjee and Lavie 2005, METEOR; package nltk"
     languages = frozenset({"en", "fr"})
 
     alpha: float = 0.9

@@ -40,6 +40,7 @@ class ExactMatch(Metric):
     range = (0.0, 1.0)
     languages = LANGUAGES
     citation = _SQUAD
+    revision = "2"
 
     tokens_en: str = fixed("squad")
     tokens_zh: str = fixed("char")
@@ -61,6 +62,7 @@ class TokenF1(Metric):
     part_ranges = range_parts(shares=("precision", "recall"))
     languages = LANGUAGES
     citation = _SQUAD
+    revision = "2"
 
     tokens_en: str = fixed("squad")
     tokens_zh: str = fixed("char")

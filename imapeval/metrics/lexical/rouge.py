@@ -54,7 +54,7 @@ class _Rouge(Metric):
     citation = "Lin 2004, ROUGE; package rouge-score"
 
     measure: str = option("the part that is the score: fmeasure, recall or precision", "fmeasure")
-    stem_en: bool = True
+    stem_en: bool = fixed(True)
     tokens_zh: str = fixed("char")
     rouge_score: str = field(default_factory=lambda: metadata.version("rouge-score"))
 
@@ -63,10 +63,10 @@ class _Rouge(Metric):
             raise ValueError(f"measure is {self.measure!r}; allowed are {', '.join(_MEASURES)}")
 
     def score(self, case: Case) -> Outcome:
-        expected = split_for_rouge(case.reference, case.lang, stem=self.stem_en)
+        expected = split_for_rouge(case.reference, case.lang)
         if not expected:
             return NO_REFERENCE_TOKENS
-        given = split_for_rouge(case.response, case.lang, stem=self.stem_en)
+        given = split_for_rouge(case.response, case.lang)
         shared, in_reference, in_response = self._measure_overlap(expected, given)
         precision, recall = shared / max(1, in_response), shared / max(1, in_reference)
         both = precision + recall

@@ -56,7 +56,7 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
-def split_for_rouge(text: str, lang: Lang, *, stem: bool) -> Tokens:
+def split_for_rouge(text: str, lang: Lang) -> Tokens:
     """Return ROUGE's tokens.
 
     English: those of the package rouge-score, which knows ASCII letters and digits only, with the Porter stemmer for
@@ -68,12 +68,12 @@ def split_for_rouge(text: str, lang: Lang, *, stem: bool) -> Tokens:
     if lang == "other":
         return split_words(text)
     if lang == "fr":
-        words = split_words(text)
-        return tuple(open_stemmer(lang).stem(word) if len(word) > 3 else word for word in words) if stem else words
+        stemmer = open_stemmer(lang)
+        return tuple(stemmer.stem(word) if len(word) > 3 else word for word in split_words(text))
     from rouge_score import tokenize  # pyright: ignore[reportMissingTypeStubs]
 
     library: Any = tokenize
-    return tuple(library.tokenize(text, open_stemmer(lang) if stem else None))
+    return tuple(library.tokenize(text, open_stemmer(lang)))
 
 
 def choose_tokenizer(lang: Lang) -> str:
@@ -98,14 +98,17 @@ def split_for_squad(text: str, lang: Lang) -> Tokens:
 
     English: in lower case, without ASCII punctuation and articles, split at white space. Chinese: as `split_chinese`.
     French: as `split_words`, without articles. Others: as `split_words`.
+
+    A text of articles alone keeps them: it is an answer such as the option "A" or the blood group A.
     """
     if lang == "zh":
         return split_chinese(text)
     if lang == "other":
         return split_words(text)
     if lang == "fr":
-        return split_words(_FR_ARTICLES.sub(" ", text.lower()))
-    return tuple(_ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split())
+        return split_words(_FR_ARTICLES.sub(" ", text.lower())) or split_words(text)
+    plain = text.lower().translate(_NO_PUNCTUATION)
+    return tuple(_ARTICLES.sub(" ", plain).split() or plain.split())
 
 
 def split_chinese(text: str) -> Tokens:

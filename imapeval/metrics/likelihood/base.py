@@ -26,7 +26,7 @@ from imapeval.types import Failure, Outcome
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from imapeval.metrics.base import Case, Example, MetricResources, Requirement
+    from imapeval.metrics.base import Case, Example, MetricResources, Range, Requirement
     from imapeval.metrics.likelihood.local_model import LocalLogprobReader
     from imapeval.signature import Value
     from imapeval.types import Lang
@@ -50,7 +50,7 @@ class LikelihoodMetric(BatchMetric):
     citation: str = unsigned()
     formula: str = unsigned()
     example: Example | None = unsigned(default=None)
-    range: tuple[float | None, float | None] = unsigned()
+    range: Range = unsigned()
     languages: frozenset[Lang] = unsigned(default=Metric.languages)
     higher_is_better: bool = unsigned(default=False)
     # The signature holds the identity of the model, not its path.

@@ -39,7 +39,7 @@ class _Tokens:
     Attributes:
         ids: Token ids of both.
         first: Index of the text's first token, at least 1.
-        ends: Ends of the text's tokens; see `Reading.ends`.
+        ends: Ends of the text's tokens; see `TokenLogprobs.ends`.
     """
 
     ids: list[int]

@@ -19,14 +19,13 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ResourceError
-from imapeval.metrics.base import option, resource
+from imapeval.metrics.base import option, require_prepared, resource
 from imapeval.metrics.neural.base import (
     MAX_WORDS,
     NOT_FINITE,
     NeuralMetric,
     make_outcome,
     make_too_long,
-    require_prepared,
 )
 from imapeval.metrics.neural.models.checkpoints import (
     EncoderWithHead,

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from imapeval.metrics.base import TRUNCATED, option, resource
-from imapeval.metrics.neural.base import NeuralMetric, make_outcome, order_texts, require_prepared
+from imapeval.metrics.base import TRUNCATED, option, require_prepared, resource
+from imapeval.metrics.neural.base import NeuralMetric, make_outcome, order_texts
 from imapeval.metrics.neural.models.inputs import ModelInput, run_in_batches, tokenize_texts
 from imapeval.metrics.neural.models.loading import LoadedModel, load_model
 from imapeval.metrics.neural.models.weights import identify_weights, import_packages

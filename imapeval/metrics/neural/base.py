@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from imapeval.metrics.base import TRUNCATED, BatchMetric, unsigned
 from imapeval.metrics.neural.models.weights import describe_missing_weights
@@ -24,8 +24,6 @@ model the size of roberta-large on two cores (200 tokens a second, 1.3 tokens a 
 sentences and a reference of the same length have 5,000."""
 
 NOT_FINITE = Failure("metric", "not-finite", "the model's numbers exceed its precision; use --device cpu")
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +66,6 @@ class NeuralMetric(BatchMetric):
     @abstractmethod
     def measure(self, cases: Sequence[Case]) -> Iterable[Outcome]:
         """Yield one outcome per case, in order. There is at least one case, all in languages of the metric."""
-
-
-def require_prepared(prepared: _T | None, name: str) -> _T:
-    """Return what `prepare` loaded.
-
-    Raises:
-        TypeError: The metric was not prepared.
-    """
-    if prepared is None:
-        raise TypeError(f"{name} is not prepared; score with what its method prepare returns")
-    return prepared
 
 
 def order_texts(case: Case, direction: str) -> tuple[str, str]:

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import InputError, UsageError
 from imapeval.files import expand_user
-from imapeval.metrics.base import TRUNCATED, BatchMetric, computed, option, resource
+from imapeval.metrics.base import TRUNCATED, BatchMetric, computed, option, require_prepared, resource
 from imapeval.metrics.neural.base import NOT_FINITE, make_outcome
 from imapeval.metrics.neural.models.embeddings import EmbeddedText, TokenEmbedder, group_by_language, open_embedder
 from imapeval.metrics.neural.models.weights import (
@@ -126,7 +126,7 @@ class BertScore(BatchMetric):
             raise ValueError(f"layer={self.layer} is not a layer: give 0 or more, or -1 for the one bert_score takes")
 
     @computed
-    def range(self) -> tuple[float | None, float | None]:
+    def range(self) -> Range:
         """F1 lies in 0..1; rescaled it may be anything below 1."""
         return (None, 1.0) if self.rescale else (0.0, 1.0)
 
@@ -162,16 +162,15 @@ class BertScore(BatchMetric):
         return replace(self, ready={lang: self._open(lang, file, resources.device) for lang, file in baselines.items()})
 
     def score_batch(self, cases: Sequence[Case]) -> list[Outcome]:
-        if self.ready is None:
-            raise TypeError("bertscore has to be prepared before it can score")
+        prepared = require_prepared(self.ready, self.name)
         [torch] = import_packages("torch", needed_for="bertscore")
         outcomes: dict[int, Outcome] = {}
         with torch.inference_mode():
             for lang, indices in group_by_language(cases):
-                if lang not in self.ready:
+                if lang not in prepared:
                     outcomes |= dict.fromkeys(indices, _NO_BASELINE)
                     continue
-                scored = _score_batch(self.ready[lang], [cases[index] for index in indices], torch)
+                scored = _score_batch(prepared[lang], [cases[index] for index in indices], torch)
                 outcomes |= zip(indices, scored, strict=True)
         return [outcomes[index] for index in range(len(cases))]
 

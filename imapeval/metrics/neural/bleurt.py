@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import installed
 from imapeval.errors import ResourceError
-from imapeval.metrics.base import option, resource
-from imapeval.metrics.neural.base import NeuralMetric, make_outcome, require_prepared
+from imapeval.metrics.base import option, require_prepared, resource
+from imapeval.metrics.neural.base import NeuralMetric, make_outcome
 from imapeval.metrics.neural.models.checkpoints import (
     EncoderWithHead,
     build_encoder,
@@ -95,21 +96,7 @@ def build() -> list[Bleurt]:
     return [Bleurt()]
 
 
-@dataclass(frozen=True, slots=True)
-class _SentencePieceTokenizer:
-    """The authors' tokenizer: the SentencePiece model alone, as in bleurt/lib/tokenizers.py."""
-
-    model: Any
-    pad_token_id: int
-
-    def tokenize(self, text: str) -> list[int]:
-        return self.model.encode(text)
-
-    def find(self, piece: str) -> int:
-        return self.model.piece_to_id(piece)
-
-
-def _encode(pieces: _SentencePieceTokenizer, reference: str, response: str, longest: int) -> ModelInput:
+def _encode(pieces: Any, reference: str, response: str, longest: int) -> ModelInput:
     first, second = pieces.tokenize(reference), pieces.tokenize(response)
     room = longest - _SPECIAL
     cut = len(first) + len(second) > room
@@ -161,7 +148,8 @@ def _load(folder: Path, device: str) -> EncoderWithHead:
             name.replace("encoder.embedding_projection.", "encoder.embedding_hidden_mapping_in."): tensor
             for name, tensor in select_by_prefix(state, "bleurt.").items()
         },
-        tokenizer=_SentencePieceTokenizer(pieces, read["pad_token_id"]),
+        # The authors' tokenizer is the SentencePiece model alone (bleurt/lib/tokenizers.py).
+        tokenizer=SimpleNamespace(tokenize=pieces.encode, find=pieces.piece_to_id, pad_token_id=read["pad_token_id"]),
         device=device,
         longest=read["max_position_embeddings"],
         source=str(file),

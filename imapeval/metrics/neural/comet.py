@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from imapeval._optional import require
 from imapeval.errors import ResourceError
-from imapeval.metrics.base import option, resource
-from imapeval.metrics.neural.base import NeuralMetric, make_outcome, require_prepared
+from imapeval.metrics.base import option, require_prepared, resource
+from imapeval.metrics.neural.base import NeuralMetric, make_outcome
 from imapeval.metrics.neural.models.checkpoints import (
     EncoderWithHead,
     build_encoder,
@@ -39,7 +39,6 @@ from imapeval.metrics.neural.models.weights import (
     EXTRA,
     describe_missing_weights,
     fetch_weights,
-    find_weights,
     identify_weights,
     import_packages,
 )
@@ -82,7 +81,8 @@ class Comet(NeuralMetric):
         if lack := describe_missing_weights(self.name, self.model):
             return lack
         try:
-            encoder = self.encoder or _read_encoder_name(self.model)
+            # The weights are here, so that nothing is fetched.
+            encoder = self.encoder or str(_read_settings(fetch_weights(self.model))["pretrained_model"])
         except ResourceError as error:
             return str(error)
         return describe_missing_config(self.name, encoder)
@@ -270,14 +270,6 @@ def _read_settings(folder: Path) -> dict[str, Any]:
         if settings[name] not in values:
             raise ResourceError(f"{file}: {name} is {settings[name]!r}; supported: {', '.join(values)}.")
     return settings
-
-
-def _read_encoder_name(model: str) -> str:
-    """Return the name of the encoder in the checkpoint of a local model."""
-    folder = find_weights(model)
-    if folder is None:
-        raise ResourceError(f"the weights of {model!r} are not on this computer.")
-    return str(_read_settings(folder)["pretrained_model"])
 
 
 def _import_torch() -> Any:

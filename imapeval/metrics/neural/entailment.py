@@ -16,8 +16,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from imapeval.errors import ResourceError
-from imapeval.metrics.base import TRUNCATED, option, range_parts, resource
-from imapeval.metrics.neural.base import NeuralMetric, make_outcome, order_texts, require_prepared
+from imapeval.metrics.base import TRUNCATED, option, range_parts, require_prepared, resource
+from imapeval.metrics.neural.base import NeuralMetric, make_outcome, order_texts
 from imapeval.metrics.neural.models.inputs import run_in_batches, tokenize_pairs
 from imapeval.metrics.neural.models.loading import LoadedModel, load_model
 from imapeval.metrics.neural.models.weights import identify_weights

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 from imapeval._optional import installed, require
 from imapeval.errors import InputError
 from imapeval.files import expand_user
-from imapeval.metrics.base import TRUNCATED, BatchMetric, computed, option, resource
+from imapeval.metrics.base import TRUNCATED, BatchMetric, computed, option, require_prepared, resource
 from imapeval.metrics.neural.models.embeddings import (
     EmbeddedText,
     Pooling,
@@ -51,7 +51,7 @@ from imapeval.types import Failure, Lang, Outcome, Score
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from imapeval.metrics.base import Case, Device, MetricResources
+    from imapeval.metrics.base import Case, Device, MetricResources, Range
     from imapeval.metrics.neural.models.idf import Side, TokenWeights
     from imapeval.signature import Value
 
@@ -114,7 +114,7 @@ class MoverScore(BatchMetric):
             raise ValueError(f"ngram={self.ngram}; version 1 has 1 and 2, version 2 has 1 only")
 
     @computed
-    def range(self) -> tuple[float | None, float | None]:
+    def range(self) -> Range:
         """The distance of two unit vectors is at most 2, its square 4."""
         return (-1.0, 1.0) if self.version == 2 else (-3.0, 1.0)
 
@@ -150,11 +150,10 @@ class MoverScore(BatchMetric):
         return replace(self, ready={lang: self._open(lang, resources.device) for lang in DEFAULTS})
 
     def score_batch(self, cases: Sequence[Case]) -> list[Outcome]:
-        if self.ready is None:
-            raise TypeError("moverscore has to be prepared before it can score")
+        prepared = require_prepared(self.ready, self.name)
         outcomes: dict[int, Outcome] = {}
         for lang, indices in group_by_language(cases):
-            ready = self.ready[lang]
+            ready = prepared[lang]
             batch = [cases[index] for index in indices]
             embedded = ready.embedder.embed(text for case in batch for text in (case.reference, case.response))
             for index, case in zip(indices, batch, strict=True):
@@ -209,8 +208,8 @@ def build() -> list[MoverScore]:
 _NO_WEIGHT = Failure(
     "metric",
     "no-weight",
-    "nothing in a text weighs anything: all its tokens are stop words, or in every text of the collection given as "
-    "idf; give fewer words, or a larger collection",
+    "no token of a text has a weight: all are stop words, or occur in every text of the collection given as idf; give "
+    "fewer stop words, or a larger collection",
 )
 
 

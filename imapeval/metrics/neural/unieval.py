@@ -16,8 +16,8 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from imapeval.metrics.base import TRUNCATED, option, range_parts, resource
-from imapeval.metrics.neural.base import MAX_WORDS, NeuralMetric, make_outcome, make_too_long, require_prepared
+from imapeval.metrics.base import TRUNCATED, option, range_parts, require_prepared, resource
+from imapeval.metrics.neural.base import MAX_WORDS, NeuralMetric, make_outcome, make_too_long
 from imapeval.metrics.neural.models.inputs import ModelInput, run_in_batches, tokenize_texts
 from imapeval.metrics.neural.models.loading import LoadedModel, load_model
 from imapeval.metrics.neural.models.sentences import describe_missing_punkt, identify_splitter, split_sentences

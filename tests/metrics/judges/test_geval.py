@@ -64,7 +64,6 @@ def test_there_is_one_metric_for_each_criterion_and_one_for_all():
     assert METRICS["geval"].requires == {"llm", "reference"}
     assert METRICS["geval-noref"].requires == {"llm"}
     assert METRICS["geval"].range == (1.0, 5.0)
-    assert set_options(METRICS["geval"], {"weights": "logprobs"}).requires == {"llm", "reference", "logprobs"}
 
 
 async def test_the_metric_of_all_criteria_sends_the_requests_of_each():

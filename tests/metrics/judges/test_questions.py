@@ -176,6 +176,15 @@ async def test_what_cannot_be_read_is_a_failure(name):
         ("2,5 mg", "2.5 mg", 1.0),
         ("1,000,50 mg", "1000.50 mg", 1.0),
         ("at 9.", "at 9", 1.0),
+        ("O+", "O-", 0.0),
+        ("HIV+", "HIV-.", 0.0),
+        ("HIV+", "hiv+, ", 1.0),
+        ("A+", "A-", 0.0),
+        ("A+", "A+", 1.0),
+        ("follow-up", "followup", 1.0),
+        ("- rest", "rest", 1.0),
+        (".5 mg", "5 mg", 1 / 2),
+        ("yes.", "yes", 1.0),
     ],
 )
 def test_answers_are_compared_as_in_squad(expected, given, f1):

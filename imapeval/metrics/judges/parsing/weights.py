@@ -46,13 +46,11 @@ def weight_by_logprobs(completion: Completion, at: int, *, scale: Scale = ONE_TO
     Args:
         completion: A completion with a valid score.
         at: Start of its number (`StatedScore.at`).
-        scale: Scale of the score.
+        scale: Scale of the score, which has single digits (`Scale.has_single_digits`).
 
     Returns:
-        None if the probabilities are not known, or if scores have several digits (`Scale.has_single_digits`).
+        None if the probabilities are not known.
     """
-    if not scale.has_single_digits:
-        return None
     text = "".join(token.text for token in completion.tokens)
     start = text.rfind(strip_reasoning(completion.text))
     found = None if start < 0 else _find_token(completion.tokens, start + at)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from imapeval.types import Imap, Match
 
-_NONE = "none"
+NONE = "none"
+"""Stands for an empty text; no fact looks like it, since facts are quoted."""
 
 
 def render_imap(imap: Imap, matches: Sequence[Match], *, score_asked: bool = False) -> dict[str, str]:
@@ -35,7 +36,7 @@ def render_imap(imap: Imap, matches: Sequence[Match], *, score_asked: bool = Fal
         "response_imap": _render_facts(clean_facts(imap.response, score_asked=score_asked)),
         "matches": _render_matches(shown),
     }
-    return {name: neutralise(text or _NONE) for name, text in texts.items()}
+    return {name: neutralise(text or NONE) for name, text in texts.items()}
 
 
 def clean_facts(pairs: Iterable[Pair], *, score_asked: bool = False) -> tuple[Pair, ...]:

@@ -17,7 +17,7 @@ from imapeval.errors import ResourceError
 from imapeval.files import expand_user
 from imapeval.metrics.neural.models.loading import LoadedModel
 from imapeval.metrics.neural.models.sharing import SharedObjects
-from imapeval.metrics.neural.models.weights import find_in_cache, hash_files, import_packages
+from imapeval.metrics.neural.models.weights import find_in_cache, first_line, hash_files, import_packages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,7 @@ class EncoderWithHead:
 
     Attributes:
         encoder: The encoder, with its tokenizer.
-        head: Tensors and torch modules that map its vectors to a number, on the encoder's device, by name.
+        head: Tensors, numbers and torch modules that map its vectors to a number, by name.
         settings: Settings of the head, by name.
     """
 
@@ -42,7 +42,7 @@ class EncoderWithHead:
 
 
 get_shared = SharedObjects[tuple[str, ...], EncoderWithHead]().get
-"""Of all metrics, by the name of the metric, the files and the device."""
+"""Return the network for a metric's name, files and device, loaded if nobody holds it."""
 
 
 def find_config(model: str) -> Path | None:
@@ -76,10 +76,10 @@ def fetch_config(model: str) -> Path:
         return Path(hub.snapshot_download(model, allow_patterns=list(_CONFIG_FILES)))
     # ValueError: huggingface_hub's own check of the name.
     except (OSError, HTTPError, ValueError) as error:
-        reason = str(error).strip().partition("\n")[0]
         raise ResourceError(
             f"configuration and vocabulary of {model!r} are neither a folder here nor in the hub's cache, and cannot "
-            f"be fetched from the hub ({reason}). Give a folder that holds config.json and the tokenizer's files."
+            f"be fetched from the hub ({first_line(error)}). Give a folder that holds config.json and the tokenizer's "
+            "files."
         ) from error
 
 

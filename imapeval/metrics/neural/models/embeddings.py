@@ -43,7 +43,7 @@ class EmbeddedText:
     Attributes:
         ids: Ids of the tokens, special ones included.
         special: For each token whether it was added to the text, such as [CLS].
-        vectors: Float32 tensor of shape (tokens, dimension) on the model's device; None without vectors.
+        vectors: Float32 tensor of shape (tokens, dimension) on the model's device; None if the text was only tokenized.
         truncated: Whether the text exceeds the model's maximum, so that these are its first tokens.
     """
 

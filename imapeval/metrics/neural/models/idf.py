@@ -100,7 +100,7 @@ class _Sample(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     question: str | None = None
-    reference: str | None = None
+    reference: str | tuple[str, ...] | None = None
     references: tuple[str, ...] | None = None
     response: str | None = None
     lang: str | None = None
@@ -108,7 +108,8 @@ class _Sample(BaseModel):
     def texts(self, side: Side) -> list[str]:
         if side == "responses":
             return [self.response] if self.response else []
-        return [text for text in (self.reference, *(self.references or ())) if text]
+        given = (self.reference,) if isinstance(self.reference, str) else self.reference or ()
+        return [text for text in (*given, *(self.references or ())) if text]
 
     def detect_lang(self) -> Lang:
         """Return the language of the script."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from imapeval.errors import ResourceError, UsageError
 from imapeval.metrics.neural.models.sharing import SharedObjects
-from imapeval.metrics.neural.models.weights import fetch_weights, import_packages
+from imapeval.metrics.neural.models.weights import fetch_weights, first_line, import_packages
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -109,7 +109,7 @@ def keep_layers(loaded: LoadedModel, layers: int) -> LoadedModel:
         ValueError: It has fewer layers.
         ResourceError: The layers of this kind of encoder cannot be removed.
     """
-    total = count_layers(loaded)
+    total = int(loaded.model.config.num_hidden_layers)
     if not 0 <= layers <= total:
         raise ValueError(f"there is no layer {layers}: the model has {total}")
     if layers == total:
@@ -132,11 +132,6 @@ def keep_layers(loaded: LoadedModel, layers: int) -> LoadedModel:
         setattr(module, name, getattr(module, name)[:layers])
     model.config.num_hidden_layers = layers
     return replace(loaded, model=model)
-
-
-def count_layers(loaded: LoadedModel) -> int:
-    """Return how many layers an encoder has."""
-    return int(loaded.model.config.num_hidden_layers)
 
 
 _shared = SharedObjects[tuple[str, Kind, str], LoadedModel]()
@@ -168,8 +163,7 @@ def _load(model: str, path: Path, kind: Kind, device: str) -> LoadedModel:
         safetensors.SafetensorError,
     ) as error:
         # The whole message can run over pages, because it lists every model type.
-        reason = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise ResourceError(f"the model {model!r} in {path} cannot be loaded as {kind}: {reason}") from error
+        raise ResourceError(f"the model {model!r} in {path} cannot be loaded as {kind}: {first_line(error)}") from error
     # transformers initialises missing weights with random numbers, and only logs it. Encoders are used without pooler
     # here.
     missing = sorted(key for key in report["missing_keys"] if not (kind == "encoder" and key.startswith("pooler.")))

@@ -119,7 +119,7 @@ def fetch_weights(model: str) -> Path:
     except (OSError, HTTPError, ValueError) as error:
         raise ResourceError(
             f"the weights of {model!r} are neither a folder here nor in the hub's cache, and cannot be fetched "
-            f"from the hub ({_first_line(error)}). Give a folder that holds them."
+            f"from the hub ({first_line(error)}). Give a folder that holds them."
         ) from error
     found = find_weights(model)
     if found is None:
@@ -181,6 +181,11 @@ def describe_missing_weights(metric: str, *models: str) -> str:
     )
 
 
+def first_line(error: Exception) -> str:
+    """Return the first line of an error's message, or the name of its type if the message is empty."""
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
 def _is_complete(folder: Path) -> bool:
     """Return whether a folder has weights, and of weights in parts their index and all of them.
 
@@ -220,7 +225,3 @@ def _select_weights(files: Sequence[str]) -> list[str]:
 def _select_files(files: Sequence[str]) -> list[str]:
     """Return the files of a folder or repository that are read to load its weights."""
     return [*_select_weights(files), *filter(_COMPANION_FILE.fullmatch, files)]
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -128,8 +128,6 @@ def test_weights_of_other_scales():
     token = place("0", n0=0.5, n9=0.25, n5=0.25)
     weighed = weigh(completion_of(token), scale=Scale(0, 9))
     assert weighed == WeightedScore(pytest.approx(0.25 * 9 + 0.25 * 5), pytest.approx(1.0))
-    # "1" may be the first token of "10", so that it tells nothing.
-    assert weigh(completion_of(place("1", n1=0.5, n9=0.5)), scale=Scale(0, 10)) is None
     behind = (Token("Of 3 it meets 2.\nEmpathy: ", 0.0), place("4", n4=0.5, n2=0.5))
     assert weigh(completion_of(*behind), labels=(*LABELS, "empathy")) == WeightedScore(
         pytest.approx(3.0), pytest.approx(1.0)

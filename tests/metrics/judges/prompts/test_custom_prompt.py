@@ -233,12 +233,15 @@ def test_the_fix_of_a_scale_fits_the_problem(write):
         ('"how kind" # of words', "how kind"),
         ('"Good" or "bad" # of words', '"Good" or "bad"'),
         ("how kind # of words", "how kind"),
+        ("how kind   # of words", "how kind"),
+        ("# of words\n  how kind", "how kind"),
+        ("| # of words\n  how kind", "how kind"),
         ("|\n  # Care\n\n  how kind", "# Care\nhow kind"),
     ],
 )
 def test_what_is_a_comment_and_what_is_not(write, criteria, sent):
     steps = '  # another\n  - "Read: it."  # comment\n'
-    prompt = read_prompt(write(f"---\ncriteria: {criteria}\n# a comment\nsteps:\n{steps}---\n"))
+    prompt = read_prompt(write(f"---\ncriteria: {criteria}\n# a comment\nsteps: # comment\n{steps}---\n"))
     said = "\n".join(message.content for message in prompt.template.messages)
     assert f"{sent}\n" in said
     assert "1. Read: it.\n" in said

@@ -36,6 +36,12 @@ def test_a_file_of_samples(tmp_path: Path) -> None:
     assert read_collection(path, "responses", lang="en") == ["sleep"]
 
 
+def test_several_references_as_samples_have_them(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", {"question": "q", "reference": ["rest", "drink"], "response": "sleep"})
+    (sample,) = read(path)
+    assert read_collection(path, "references", lang="en") == list(sample.references) == ["rest", "drink"]
+
+
 def test_a_language_that_no_column_names_is_that_of_the_samples(tmp_path: Path) -> None:
     rows = [
         {"question": "HBsAg 阳性怎么办？", "reference": "HBV", "response": "a"},

@@ -154,6 +154,13 @@ def test_only_what_is_read_is_fetched(
     assert sorted(asked) == wanted
 
 
+@pytest.mark.parametrize(
+    ("error", "line"), [(OSError("no route\nto host"), "no route"), (TimeoutError(""), "TimeoutError")]
+)
+def test_an_error_has_a_first_line(error: Exception, line: str) -> None:
+    assert weights.first_line(error) == line
+
+
 @pytest.mark.neural
 def test_a_repository_without_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
