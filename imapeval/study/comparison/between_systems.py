@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from imapeval.study.arrays import EQUAL
 from imapeval.study.comparison.permutation.swaps import Contrast, add_total, average_dimensions
 from imapeval.study.correlation.estimates import Columns
 from imapeval.study.correlation.group_correlation import estimate_between_systems
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from imapeval.study.arrays import Flags, Floats
     from imapeval.study.comparison.permutation.swaps import ComparedAnswers, MetricPairs
     from imapeval.study.data.findings import CoefficientName
-
-_ROUNDING = 1e-9
-"""Differences up to this size count as 0."""
 
 
 def contrast_systems(
@@ -62,16 +60,17 @@ def contrast_systems(
         average_dimensions(np.where(use, values[:, side], 0.0), defined) for side in (pairs.first, pairs.second)
     )
     low, high, p = (np.full(first.shape, np.nan) for _ in range(3))
-    if found.lows is not None and found.highs is not None:
+    if found.replicates is not None:
+        lows, highs = found.replicates
         tail = (1 - confidence) / 2
         for number, (one, other) in enumerate(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)):
-            least = _add_mean(found.lows[:, one] - found.highs[:, other], use[:, number])
-            most = _add_mean(found.highs[:, one] - found.lows[:, other], use[:, number])
+            least = _add_mean(lows[:, one] - highs[:, other], use[:, number])
+            most = _add_mean(highs[:, one] - lows[:, other], use[:, number])
             low[:, number], high[:, number] = np.quantile(least, tail, axis=0), np.quantile(most, 1 - tail, axis=0)
             beyond = np.minimum(_count_below(least), _count_below(-most))
             p[:, number] = np.minimum((2 * beyond + 1) / (permutations + 1), 1.0)
     # If the coefficients over all questions are equal, there is no difference, whatever the resamples give.
-    p[np.abs(first - second) <= _ROUNDING] = 1.0
+    p[np.abs(first - second) <= EQUAL] = 1.0
     known = ~np.isnan(first)
     return Contrast(
         first=first,
@@ -92,4 +91,4 @@ def _add_mean(differences: Floats, use: Flags) -> Floats:
 
 def _count_below(differences: Floats) -> Floats:
     """Return how many differences are below 0, and half of those at 0, shape (d + 1,)."""
-    return ((differences <= _ROUNDING).sum(axis=0) + (differences < -_ROUNDING).sum(axis=0)) / 2
+    return ((differences <= EQUAL).sum(axis=0) + (differences < -EQUAL).sum(axis=0)) / 2

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import atanh, erfc, sqrt, tanh
-from statistics import NormalDist
 
 from imapeval import _optional
+from imapeval.study.arrays import EQUAL
 from imapeval.study.intervals import CONFIDENCE
+from imapeval.study.intervals.quantiles import normal_quantile
 
 FIELLER = 1.06
 """Variance of a Spearman correlation's Fisher z over that of Pearson's (Fieller, Hartley and Pearson 1957, Biometrika
@@ -34,12 +35,10 @@ class PairedTest:
 
     Attributes:
         statistic: t or Z; positive where the first correlation is the higher one.
-        degrees: Degrees of freedom of t; None with Z.
         p: Two-sided p-value, 0..1.
     """
 
     statistic: float
-    degrees: int | None
     p: float
 
 
@@ -61,7 +60,7 @@ def williams_test(r12: float, r13: float, *, r23: float, n: int, spearman: bool 
     if spearman:
         t /= sqrt(FIELLER)
     stats = _optional.require("scipy.stats", distribution="scipy", extra="study", needed_for="Williams' test")
-    return PairedTest(t, n - 3, float(2 * stats.t.sf(abs(t), n - 3)))
+    return PairedTest(t, float(2 * stats.t.sf(abs(t), n - 3)))
 
 
 def steiger_test(r12: float, r13: float, *, r23: float, n: int, spearman: bool = False) -> PairedTest:
@@ -78,7 +77,7 @@ def steiger_test(r12: float, r13: float, *, r23: float, n: int, spearman: bool =
         raise ValueError("the two metrics are the same up to scale: there is nothing to test")
     z = (atanh(r12) - atanh(r13)) * sqrt((n - 3) / variance)
     # erfc is accurate in the far tail, where 1 minus the distribution function cancels.
-    return PairedTest(z, None, erfc(abs(z) / sqrt(2)))
+    return PairedTest(z, erfc(abs(z) / sqrt(2)))
 
 
 def variance_of_difference(r12: float, r13: float, *, r23: float) -> float:
@@ -104,7 +103,7 @@ def zou_interval(
         raise ValueError("a correlation of 1 or -1 has no Fisher z")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1, not {confidence}")
-    reach = NormalDist().inv_cdf((1 + confidence) / 2) * sqrt((FIELLER if spearman else 1.0) / (n - 3))
+    reach = normal_quantile(confidence) * sqrt((FIELLER if spearman else 1.0) / (n - 3))
     (low1, high1), (low2, high2) = ((tanh(atanh(r) - reach), tanh(atanh(r) + reach)) for r in (r12, r13))
     # The correlation of the two estimates; r12 * r13 / 2 is Zou's, from Olkin and Siotani 1976.
     together = ((r23 - r12 * r13 / 2) * (1 - r12**2 - r13**2 - r23**2) + r23**3) / ((1 - r12**2) * (1 - r13**2))
@@ -119,8 +118,17 @@ def _check(r12: float, r13: float, *, r23: float, n: int) -> float:
         raise ValueError(f"{n} answers are fewer than {MIN_ANSWERS}")
     if not all(-1 <= r <= 1 for r in (r12, r13, r23)):
         raise ValueError(f"a correlation lies between -1 and 1: {r12}, {r13}, {r23}")
+    return find_determinant(r12, r13, r23=r23)
+
+
+def find_determinant(r12: float, r13: float, *, r23: float) -> float:
+    """Return the determinant of the correlation matrix, 0 or above.
+
+    Raises:
+        ValueError: The three correlations cannot occur together.
+    """
     determinant = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
     # Rounding of the inputs may make the determinant slightly negative.
-    if determinant < -1e-9:
+    if determinant < -EQUAL:
         raise ValueError(f"no data have the correlations {r12:g} and {r13:g} with the ratings and {r23:g} in between")
     return max(determinant, 0.0)

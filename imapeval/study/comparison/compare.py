@@ -22,7 +22,7 @@ from imapeval.study.comparison.permutation.answers import contrast_answers
 from imapeval.study.comparison.permutation.other_systems import contrast_other_systems
 from imapeval.study.comparison.permutation.questions import contrast_questions
 from imapeval.study.comparison.permutation.swaps import ComparedAnswers, MetricPairs
-from imapeval.study.correlation.coefficients import all_coefficients, find_coefficient
+from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.group_correlation import merge_ties
 from imapeval.study.data.findings import ALL, MIN_SYSTEMS, Comparison
 from imapeval.study.data.rated import choose_names
@@ -99,7 +99,6 @@ def compare(
     names = choose_names("metric", metrics, rated.metrics)
     columns = choose_names("dimension", dimensions, rated.dimensions)
     choose_names("metric", [] if against is None else [against], rated.metrics)
-    choose_names("coefficient", [coefficient], tuple(all_coefficients()))
     test = choose_test(coefficient, level, test)
     pairs = [(against, name) for name in names if name != against] if against else list(combinations(names, 2))
     if not pairs:
@@ -138,8 +137,7 @@ def choose_test(coefficient: CoefficientName, level: Level, test: TestName | Non
     own: TestName = "boot-inputs" if level == "system" else "perm-inputs"
     if test is None:
         test = own
-    if test not in TESTS:
-        raise UsageError(f"unknown test {test!r}. Tests: {', '.join(TESTS)}.")
+    choose_names("test", [test], TESTS)
     if test in ("perm-inputs", "boot-inputs") and test != own:
         raise UsageError(f"at the level {level} metrics are compared with the test {own}, not with {test}.")
     chosen = find_coefficient(coefficient)
@@ -266,6 +264,9 @@ def _add_result(row: Comparison, d: int, p: int, answers: ComparedAnswers, contr
     if left_out:
         notes.append(f"{left_out} of {contrast.groups[d]} coefficients are undefined and left out")
     low, high, p_value = (float(table[d, p]) for table in (contrast.low, contrast.high, contrast.p))
+    lowest, highest = find_coefficient(row.coefficient).bounds
+    # NaN stays NaN as the first argument.
+    low, high = max(low, lowest - highest), min(high, highest - lowest)
     if systems < MIN_SYSTEMS and (row.level == "system" or row.test == "perm-systems"):
         low = high = nan
         notes.append(f"no interval: {systems} systems are fewer than {MIN_SYSTEMS}")

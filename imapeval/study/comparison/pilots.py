@@ -20,7 +20,7 @@ from imapeval.study.agreement.reliability import (
     measure_reliability,
 )
 from imapeval.study.comparison.closed_form import FIELLER, variance_of_difference
-from imapeval.study.correlation.coefficients import Undefined, find_coefficient
+from imapeval.study.correlation.coefficients import MIN_ROWS, Undefined, find_coefficient
 from imapeval.study.data.findings import ALL
 from imapeval.study.intervals.quantiles import small_sample_quantile, student_quantile
 
@@ -34,11 +34,17 @@ if TYPE_CHECKING:
 TOO_SMALL = "the pilot is too small for an interval"
 
 
-def select_means(rows: Sequence[Correlation], dimensions: Sequence[str], *, systems: int) -> list[Correlation]:
-    """Return the rows of all systems together, or of the mean over systems, one for each metric and dimension."""
-    # With a single dimension, `correlate` labels the mean over systems as one over dimensions.
-    named = [replace(row, dimension=dimensions[0]) for row in rows] if len(dimensions) == 1 else rows
-    return [row for row in named if row.dimension != ALL and (row.system == ALL or systems == 1)]
+def select_means(rows: Sequence[Correlation]) -> list[Correlation]:
+    """Return the rows of all systems together, or of the mean over systems, by metric, level and dimension.
+
+    Where one system alone is rated in a dimension, that is its own row.
+    """
+    rated = list({row.dimension for row in rows} - {ALL})
+    # With a single rated dimension, `correlate` labels the mean over systems as one over dimensions.
+    named = [replace(row, dimension=rated[0]) for row in rows] if len(rated) == 1 else rows
+    # The mean over systems comes after their own rows.
+    last = {(row.metric, row.level, row.dimension): row for row in named}
+    return [row for row in last.values() if row.dimension != ALL]
 
 
 def correlate_pair(pilot: Rated, row: Comparison) -> float | None:
@@ -58,7 +64,8 @@ def correlate_pair(pilot: Rated, row: Comparison) -> float | None:
     for system in np.unique(systems[there]):
         rows = there & (systems == system)
         value = find_coefficient(row.coefficient).with_influences(first[rows], second[rows]).value
-        if isfinite(value):
+        # `compare` leaves out the same systems.
+        if rows.sum() >= MIN_ROWS and isfinite(value):
             values.append(value)
     return float(np.mean(values)) if values else None
 

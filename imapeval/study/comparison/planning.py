@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 
 from imapeval._optional import require
 from imapeval.errors import UsageError
-from imapeval.study.arrays import EQUAL
-from imapeval.study.comparison.closed_form import FIELLER, variance_of_difference
+from imapeval.study.comparison.closed_form import FIELLER, find_determinant, variance_of_difference
 from imapeval.study.comparison.compare import compare
 from imapeval.study.comparison.pilots import (
     TOO_SMALL,
@@ -117,7 +116,7 @@ def plan_width(
     if len(set(pilot.systems)) >= MIN_SYSTEMS:
         found += correlate(pilot, coefficients=[coefficient], levels=["system"], units="systems")
     rows: list[SizePlan] = []
-    for row in select_means(found, pilot.dimensions, systems=len(set(pilot.systems))):
+    for row in select_means(found):
         known = None if row.level == "system" else panels[row.dimension]
         rows += [_plan_correlation(row, known, count, width) for count in _count_raters(known, raters)]
     if against is not None:
@@ -183,7 +182,9 @@ def _plan_difference(
     if raters is not None and isinstance(known, Panel):
         values = (known.predict_correlation(value, raters) for value in values)
     one, other = values
-    if 1 - one**2 - other**2 - between**2 + 2 * one * other * between < -EQUAL:
+    try:
+        find_determinant(one, other, r23=between)
+    except ValueError:
         return replace(blank, reason="so many raters would give correlations that cannot occur together")
     variance = design * variance_of_difference(one, other, r23=between)
     variance *= FIELLER if row.coefficient == "spearman" else 1.0
@@ -198,7 +199,7 @@ def _plan_difference(
 
 
 def _scale_count(share: float, n: int) -> int:
-    """Return how many questions (or systems) n answers have, of which there are so many per answer in the pilot."""
+    """Return how many questions (or systems) n answers have; `share` is their number per answer in the pilot."""
     return max(2, round(share * n))
 
 

@@ -28,7 +28,7 @@ from imapeval.study.correlation.coefficients import Undefined
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
 from imapeval.study.data.rated import choose_names
-from imapeval.study.number_format import format_number
+from imapeval.study.number_format import format_number, format_percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +47,8 @@ class Power:
         dimension: The rating dimension; `ALL` for the mean over them, "" where only numbers were given.
         first_value, second_value: Their correlations with the ratings; the second is 0 for a single metric.
         between: The correlation of the two metrics; None for a single one.
-        design_effect: Variance of the pilot's difference over that of as many independent answers; 1 without a pilot.
+        design_effect: Variance of the pilot's difference over that of as many independent answers; the one given where
+            there is no pilot; None with a reason.
         power: Probability of detecting the difference, 0..1.
         alpha: Significance level of the two-sided test, 0..1.
         needed: Number of rated answers, or of systems; None if no number up to `sample_size.MAX_ANSWERS` is enough, or
@@ -188,7 +189,7 @@ def plan_sample_size_from_pilot(
         found = correlate(pilot, metrics=names, coefficients=[coefficient], levels=[level], units=units)
         return [
             _plan_single(row, power, alpha, panels.get(row.dimension), count)
-            for row in select_means(found, pilot.dimensions, systems=len(set(pilot.systems)))
+            for row in select_means(found)
             for count in choices
         ]
     # The p-values are not used; one permutation is enough.
@@ -303,7 +304,7 @@ def _plan_pair(
         higher = row.first if r1 >= r2 else row.second
         sentence += (
             f" The {row.n} {_name_units(row.level)} at hand detect a metric that is {format_number(smallest)} or more "
-            f"below {higher} with {power:.0%} power."
+            f"below {higher} with {format_percent(power)} power."
         )
     return replace(
         blank,
@@ -350,8 +351,8 @@ def _describe_single(
         return f"{whose} is 0 or too close to it: no number of {_name_units(level, rated=True)} shows a difference."
     what = f"{format_number(r)} ({name})" if name else format_number(r)
     return (
-        f"To show that {what} differs from 0 with {power:.0%} power about {_count_units(needed, level, raters)} are "
-        "needed."
+        f"To show that {what} differs from 0 with {format_percent(power)} power about "
+        f"{_count_units(needed, level, raters)} are needed."
     )
 
 
@@ -371,9 +372,8 @@ def _describe_pair(
     if needed is None:
         units = _name_units(level, rated=True)
         return f"{first} and {second} are equal or too close: no number of {units} tells them apart."
-    return (
-        f"To tell {first} from {second} with {power:.0%} power about {_count_units(needed, level, raters)} are needed."
-    )
+    needs = f"about {_count_units(needed, level, raters)} are needed"
+    return f"To tell {first} from {second} with {format_percent(power)} power {needs}."
 
 
 def _round_up_to_two_digits(count: int) -> int:

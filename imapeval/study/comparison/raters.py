@@ -333,12 +333,9 @@ def _require_raters(rated: Rated) -> None:
 def _split_rater(table: Floats, place: int) -> tuple[Floats, Floats]:
     """Return the ratings of one rater and the means of the others, shape (n,) each; NaN where there are none."""
     others = np.delete(table, place, axis=1)
-    given = np.isfinite(others)
-    return table[:, place], divide(np.where(given, others, 0.0).sum(axis=1), given.sum(axis=1))
+    return table[:, place], divide(np.nansum(others, axis=1), np.isfinite(others).sum(axis=1))
 
 
 def _take_value(rows: Sequence[Correlation], metric: str) -> float | None:
     """Return the summary value of a metric: the mean over systems if there is one, which comes last."""
-    of_metric = [row for row in rows if row.metric == metric]
-    whole = [row for row in of_metric if row.system == ALL]
-    return (whole or of_metric)[-1].value
+    return [row for row in rows if row.metric == metric][-1].value

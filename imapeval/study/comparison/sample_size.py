@@ -17,7 +17,7 @@ from __future__ import annotations
 from math import atanh, ceil, isfinite, sqrt
 from statistics import NormalDist
 
-from imapeval.study.comparison.closed_form import FIELLER, variance_of_difference
+from imapeval.study.comparison.closed_form import FIELLER, find_determinant, variance_of_difference
 
 MAX_ANSWERS = 10**12
 """The largest sample size that is given; a larger one says only that a correlation is as good as 0, or two as equal."""
@@ -58,8 +58,7 @@ def _answers_for_difference(
 ) -> float | None:
     """Return the number before it is rounded up; infinite or None where no number is enough."""
     _check(r1, r2, between, power=power, alpha=alpha, design_effect=design_effect)
-    if 1 - r1**2 - r2**2 - between**2 + 2 * r1 * r2 * between < -1e-9:
-        raise ValueError(f"no data have the correlations {r1:g} and {r2:g} with the ratings and {between:g} in between")
+    find_determinant(r1, r2, r23=between)
     # Fisher's z of two correlations that differ in the last digit can be equal.
     difference = atanh(r1) - atanh(r2)
     if difference == 0:

@@ -115,7 +115,6 @@ class Coefficient:
         Returns:
             Shape (m, p, q); NaN where x or y is constant among the rows drawn.
         """
-        del epsilon
         weights = drawn[:, codes].astype(np.float64)
         return np.stack([np.stack([self.weighted(a, b, weights) for b in y], axis=-1) for a in x], axis=1)
 
@@ -130,7 +129,6 @@ class Coefficient:
         Returns:
             Shape (groups,); NaN where it is undefined.
         """
-        del epsilon
         there = ~(np.isnan(x) | np.isnan(y))
         groups = zip(x, y, there, strict=True)
         found = [self.weighted(a[at], b[at], np.ones((1, at.sum())))[0] if at.any() else np.nan for a, b, at in groups]
@@ -151,7 +149,6 @@ class Coefficient:
             y: The ratings, finite, shape (n,).
             epsilon: The tie threshold of x where the coefficient calibrates ties.
         """
-        del epsilon
         n = len(x)
         value = float(self.weighted(x, y, np.ones((1, n)))[0])
         if np.isnan(value):
@@ -165,17 +162,16 @@ class Coefficient:
 
     def estimate_between_systems(self, columns: Columns, *, seed: int, resamples: int) -> Estimates | None:
         """Return estimates between systems; None for those of the systems' means (`group_correlation`)."""
-        del columns, seed, resamples
         return None
 
 
-class Runs(NamedTuple):
-    """The runs of equal numbers in a side, in ascending order.
+class TieGroups(NamedTuple):
+    """The groups of equal numbers in a side, in ascending order.
 
     Attributes:
-        level: The run of each row, shape (m, n) or (1, n).
-        size: Weight of each run, shape (m, runs); 0 for a run that does not exist.
-        middle: Average rank in each run less the mean rank of all, shape (m, runs).
+        level: The group of each row, shape (m, n) or (1, n).
+        size: Weight of each group, shape (m, groups); 0 for a group that does not exist.
+        middle: Average rank in each group less the mean rank of all, shape (m, groups).
     """
 
     level: Counts
@@ -189,16 +185,16 @@ class Runs(NamedTuple):
         return np.take_along_axis(self.middle, self.level, axis=1)
 
     def count_weighted(self) -> Counts:
-        """Return the number of runs with positive weight, shape (m,)."""
+        """Return the number of groups with positive weight, shape (m,)."""
         return (self.size > 0).sum(axis=1)
 
     def sum_squares(self) -> Floats:
-        """Return the sum of the squared weights of the runs, shape (m,)."""
+        """Return the sum of the squared weights of the groups, shape (m,)."""
         return (self.size**2).sum(axis=1)
 
 
-def find_runs(side: Floats, weights: Floats) -> Runs:
-    """Find the runs of equal numbers in a side, of shape (m, n), or (1, n) for the same numbers under all weights."""
+def group_ties(side: Floats, weights: Floats) -> TieGroups:
+    """Group the equal numbers in a side, of shape (m, n), or (1, n) for the same numbers under all weights."""
     order = np.argsort(side, axis=1, kind="stable")
     ordered = np.take_along_axis(side, order, axis=1)
     changes = ordered[:, 1:] != ordered[:, :-1]
@@ -215,4 +211,4 @@ def find_runs(side: Floats, weights: Floats) -> Runs:
         summed = np.bincount(cells.ravel(), weights=weights.ravel(), minlength=cells.size)
         size = summed.astype(np.float64, copy=False).reshape(cells.shape)
         up_to = size.cumsum(axis=1)
-    return Runs(level, size, up_to - (size + up_to[:, -1:]) / 2)
+    return TieGroups(level, size, up_to - (size + up_to[:, -1:]) / 2)

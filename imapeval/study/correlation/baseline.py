@@ -262,11 +262,10 @@ def _add_levels(
             found = correlate(
                 answers, metrics=metrics, coefficients=(rows[0].coefficient,), levels=(level,), resamples=1
             )
-        # With one system there is no row for the mean over systems; its own rows take its place. With one dimension,
-        # the mean over systems has the dimension `ALL`.
-        only = len(set(answers.systems)) == 1
-        dimension = answers.dimensions[0] if len(answers.dimensions) == 1 else None
-        return {(row.metric, dimension or row.dimension): row.value for row in found if row.system == ALL or only}
+        # The mean over systems comes after their own rows. With one rated dimension it has the dimension `ALL`.
+        rated_dimensions = {row.dimension for row in found} - {ALL}
+        only = rated_dimensions.pop() if len(rated_dimensions) == 1 else None
+        return {(row.metric, name): row.value for row in found for name in (row.dimension, only or row.dimension)}
 
     of_systems = find("within-system", rated, correlations)
     of_questions = find("within-question", rated, correlations)

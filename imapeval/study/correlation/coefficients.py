@@ -124,7 +124,7 @@ def comparable_coefficients() -> tuple[CoefficientName, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Undefined:
-    """Why there is no coefficient."""
+    """Why there is no value."""
 
     reason: str
 

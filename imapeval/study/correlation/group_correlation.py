@@ -61,8 +61,8 @@ def estimate_pooled(columns: Columns, rows: Counts, name: CoefficientName, *, dr
             present, places = np.unique(codes, return_inverse=True)
             found = coefficient.resample(x, y, draws[:, present], codes=places, epsilon=thresholds)
             replicates[:, block.metrics[:, None], block.dimensions] = found
-    lows, highs = fill_undefined(replicates, coefficient.bounds)
-    return Estimates(values, influences, lows, highs, np.ones((m, d), dtype=np.int64), epsilons, reasons)
+    groups = np.ones((m, d), dtype=np.int64)
+    return Estimates(values, influences, fill_undefined(replicates, coefficient.bounds), groups, epsilons, reasons)
 
 
 def estimate_within_questions(columns: Columns, name: CoefficientName, *, seed: int, resamples: int) -> Estimates:
@@ -109,8 +109,7 @@ def estimate_within_questions(columns: Columns, name: CoefficientName, *, seed: 
             (metric, dimension),
             f"{left_out} of {clusters} questions are left out: fewer than {enough}, or scores or ratings all equal",
         )
-    lows, highs = fill_undefined(replicates, coefficient.bounds)
-    return Estimates(values, influences, lows, highs, groups, epsilons, reasons)
+    return Estimates(values, influences, fill_undefined(replicates, coefficient.bounds), groups, epsilons, reasons)
 
 
 def _explain_constant(columns: Columns, metric: int, dimension: int, rows: Counts) -> str | None:
@@ -195,11 +194,10 @@ def estimate_between_systems(columns: Columns, name: CoefficientName, *, seed: i
                 values[metric, dimension] = np.nan
             if np.isnan(values[metric, dimension]):
                 reasons[metric, dimension] = reason if why is None else why.reason
-    lows, highs = fill_undefined(replicates, coefficient.bounds)
     # With few systems a coefficient is a step function of the question weights, so influences are 0.
     influences = np.zeros((columns.clusters, m, d))
     groups, epsilons = np.ones((m, d), dtype=np.int64), np.full((m, d), np.nan)
-    return Estimates(values, influences, lows, highs, groups, epsilons, reasons)
+    return Estimates(values, influences, fill_undefined(replicates, coefficient.bounds), groups, epsilons, reasons)
 
 
 def _correlate_means(columns: Columns, block: Block, coefficient: Coefficient, weights: Floats) -> Floats:

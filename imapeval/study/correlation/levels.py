@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.correlation.coefficients import all_coefficients, find_coefficient
+from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.estimates import Estimates, rated_columns
 from imapeval.study.correlation.group_correlation import (
     estimate_between_systems,
@@ -82,7 +82,6 @@ def correlate(
         UsageError: No answer is rated, or a name is unknown.
     """
     names = choose_names("metric", metrics, rated.metrics)
-    choose_names("coefficient", coefficients, tuple(all_coefficients()))
     choose_names("level", levels, get_args(Level))
     choose_names("unit", [units], get_args(Units))
     of_systems = [name for name in coefficients if find_coefficient(name).system_level_only]
@@ -94,6 +93,8 @@ def correlate(
         raise UsageError(
             "no answer has a rating. Give them with --ratings, or score data with columns ratings.<dimension>."
         )
+    if not names:
+        return []
     columns = rated_columns(rated, names)
     # Resampled questions say nothing about other systems; `replace_intervals` has its own intervals.
     drawn = resamples if units == "questions" else 1
@@ -218,14 +219,14 @@ class _RowBuilder:
     def _find_ends(self, estimates: Estimates, clusters: Counts, systems: Counts) -> Floats:
         """Return lows, highs, simultaneous lows and highs, standard errors and `undefined`, shape (6, m, d)."""
         confidence = self._confidence
-        if estimates.lows is None:
+        if estimates.replicates is None:
             own = self._find_jackknife(estimates, clusters, [confidence] * clusters.shape[1])
         else:
-            own = self._find_bca(estimates, clusters, confidence)
-        if self._level == "system" and estimates.lows is not None:
+            own = self._find_bca(estimates, estimates.replicates, clusters, confidence)
+        if self._level == "system" and estimates.replicates is not None:
             # Between systems no influences tell how the metrics' errors correlate, so Bonferroni's correction applies.
             metrics = int((~np.isnan(estimates.values)).sum(axis=0).max())
-            wider = self._find_bca(estimates, clusters, 1 - (1 - confidence) / max(1, metrics))
+            wider = self._find_bca(estimates, estimates.replicates, clusters, 1 - (1 - confidence) / max(1, metrics))
         else:
             columns = np.moveaxis(estimates.influences, -1, 0)
             levels = [simultaneous_confidence(column, confidence=confidence) for column in columns]
@@ -238,8 +239,8 @@ class _RowBuilder:
             np.sqrt(squares * clusters / np.maximum(clusters - 1, 1)) if self._level != "system" else np.nan * squares
         )
         undefined = np.full(squares.shape, np.nan)
-        if estimates.lows is not None and estimates.highs is not None:
-            undefined = (estimates.lows != estimates.highs).mean(axis=0)
+        if estimates.replicates is not None:
+            undefined = np.not_equal(*estimates.replicates).mean(axis=0)
         return np.where(few | np.isnan(estimates.values), np.nan, np.stack([*ends, error, undefined]))
 
     def _find_jackknife(self, estimates: Estimates, clusters: Counts, levels: Sequence[float]) -> tuple[Floats, Floats]:
@@ -257,13 +258,12 @@ class _RowBuilder:
         ]
         return np.stack([low for low, _ in ends], axis=-1), np.stack([high for _, high in ends], axis=-1)
 
-    def _find_bca(self, estimates: Estimates, clusters: Counts, confidence: float) -> tuple[Floats, Floats]:
-        if estimates.lows is None or estimates.highs is None:
-            raise ValueError("there are no replicates")
+    def _find_bca(
+        self, estimates: Estimates, replicates: tuple[Floats, Floats], clusters: Counts, confidence: float
+    ) -> tuple[Floats, Floats]:
         return bca_intervals(
             estimates.values,
-            estimates.lows,
-            estimates.highs,
+            *replicates,
             influences=estimates.influences,
             clusters=clusters,
             bounds=find_coefficient(self._name).bounds,
@@ -283,7 +283,7 @@ class _RowBuilder:
         reasons: Mapping[int, str],
     ) -> None:
         """Write the rows of one dimension of the estimates."""
-        method = "jackknife" if estimates.lows is None else "bootstrap" if self._level == "system" else "bca"
+        method = "jackknife" if estimates.replicates is None else "bootstrap" if self._level == "system" else "bca"
         for number, metric in enumerate(self._columns.metrics):
             row = Correlation(
                 metric,
@@ -318,14 +318,18 @@ def _add(before: Estimates | None, estimates: Estimates) -> Estimates:
     defined = ~np.isnan(estimates.values)
     absent = np.full(defined.shape, np.nan)
     values, groups = np.where(defined, estimates.values, 0.0), defined.astype(np.int64)
-    lows, highs = (None if side is None else np.where(defined, side, 0.0) for side in (estimates.lows, estimates.highs))
+    replicates = None
+    if estimates.replicates is not None:
+        low, high = (np.where(defined, side, 0.0) for side in estimates.replicates)
+        replicates = low, high
     if before is None:
-        return Estimates(values, estimates.influences, lows, highs, groups, absent)
+        return Estimates(values, estimates.influences, replicates, groups, absent)
+    if before.replicates is not None and replicates is not None:
+        replicates = before.replicates[0] + replicates[0], before.replicates[1] + replicates[1]
     return Estimates(
         before.values + values,
         before.influences + estimates.influences,
-        None if before.lows is None or lows is None else before.lows + lows,
-        None if before.highs is None or highs is None else before.highs + highs,
+        replicates,
         before.groups + groups,
         absent,
     )
@@ -335,10 +339,10 @@ def _average_dimensions(total: Estimates, dimensions: list[int]) -> Estimates:
     """Return means over some dimensions from sums over systems: shapes (m, 1)."""
     groups = total.groups[:, dimensions].sum(axis=1, keepdims=True)
     size = np.where(groups > 0, groups, np.nan)
-    lows, highs = (
-        None if side is None else side[..., dimensions].sum(axis=-1, keepdims=True) / size
-        for side in (total.lows, total.highs)
-    )
+    replicates = None
+    if total.replicates is not None:
+        low, high = (side[..., dimensions].sum(axis=-1, keepdims=True) / size for side in total.replicates)
+        replicates = low, high
     influences = total.influences[..., dimensions].sum(axis=-1, keepdims=True) / size
     values = total.values[:, dimensions].sum(axis=1, keepdims=True) / size
-    return Estimates(values, influences, lows, highs, groups, np.full((len(values), 1), np.nan))
+    return Estimates(values, influences, replicates, groups, np.full((len(values), 1), np.nan))

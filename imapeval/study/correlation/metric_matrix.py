@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from imapeval.study.data.findings import CoefficientName
     from imapeval.study.data.rated import Rated
 
-UNDEFINED_DISTANCE = 1.0
-"""Distance of two metrics whose correlation is undefined: that of uncorrelated ones."""
-
 
 @dataclass(frozen=True, slots=True)
 class MetricMatrix:
@@ -108,7 +105,7 @@ def correlate_columns(columns: Floats) -> tuple[Floats, Counts]:
 
 
 def cluster_metrics(values: Floats) -> tuple[list[int], tuple[tuple[int, int, float, int], ...]]:
-    """Cluster metrics by average linkage; an undefined coefficient (NaN) counts as `UNDEFINED_DISTANCE`.
+    """Cluster metrics by average linkage; an undefined coefficient (NaN) counts as 0.
 
     Returns:
         The columns in the order of the leaves; and the merges as scipy's `linkage` gives them, (first, second,
@@ -120,7 +117,7 @@ def cluster_metrics(values: Floats) -> tuple[list[int], tuple[tuple[int, int, fl
     hierarchy: Any = require(
         "scipy.cluster.hierarchy", distribution="scipy", extra="study", needed_for="Clustering metrics"
     )
-    distances = np.where(np.isnan(values), UNDEFINED_DISTANCE, 1 - np.abs(values))
+    distances = 1 - np.abs(np.nan_to_num(values))
     size = len(values)
     made = hierarchy.linkage(distances[np.triu_indices(size, 1)], method="average", optimal_ordering=True)
     order: list[int] = hierarchy.leaves_list(made).tolist()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.correlation.base import MAX_CELLS, Coefficient, InfluencedCoefficient, Sums, find_runs
+from imapeval.study.correlation.base import MAX_CELLS, Coefficient, InfluencedCoefficient, Sums, group_ties
 from imapeval.study.correlation.pairs import count_pairs, tie_tolerance
 
 if TYPE_CHECKING:
@@ -81,14 +81,13 @@ class KendallTauB(Coefficient):
         """
         total = weights.sum(axis=1, keepdims=True) ** 2
         x_spread, y_spread = (
-            total - np.stack([find_runs(column, weights).sum_squares() for column in side.swapaxes(0, 1)], axis=1)
+            total - np.stack([group_ties(column, weights).sum_squares() for column in side.swapaxes(0, 1)], axis=1)
             for side in (x, y)
         )
         return Sums(together, x_spread[:, :, None], y_spread[:, None, :])
 
     def _change_spread(self, pairs: PairCounts, sums: Sums) -> tuple[Floats, Floats]:
         """Return the derivatives of both spreads by the weights of the rows, shapes (n,)."""
-        del sums
         x_change, y_change = (2.0 * (len(tied) - 1 - tied) for tied in (pairs.tied_x, pairs.tied_y))
         return x_change.astype(np.float64), y_change.astype(np.float64)
 
@@ -104,7 +103,7 @@ class KendallTauC(KendallTauB):
 
     def _scale(self, together: Floats, x: Floats, y: Floats, weights: Floats) -> Sums:
         levels = [
-            np.stack([find_runs(column, weights).count_weighted() for column in side.swapaxes(0, 1)], axis=1)
+            np.stack([group_ties(column, weights).count_weighted() for column in side.swapaxes(0, 1)], axis=1)
             for side in (x, y)
         ]
         fewest = np.maximum(np.minimum(levels[0][:, :, None], levels[1][:, None, :]), 1)
@@ -141,12 +140,10 @@ class PairwiseAccuracy(KendallTauB):
         return pairs.concordant + pairs.tied_both
 
     def _scale(self, together: Floats, x: Floats, y: Floats, weights: Floats) -> Sums:
-        del x, y
         pairs = (weights.sum(axis=1) ** 2 - (weights**2).sum(axis=1))[:, None, None]
         return Sums(together, pairs, pairs)
 
     def _change_spread(self, pairs: PairCounts, sums: Sums) -> tuple[Floats, Floats]:
-        del sums
         change = np.full(len(pairs.tied_x), 2 * (len(pairs.tied_x) - 1.0))
         return change, change
 

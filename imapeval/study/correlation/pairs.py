@@ -42,7 +42,7 @@ class PairCounts:
 def count_pairs(x: Floats, y: Floats, *, epsilon: float = 0.0) -> PairCounts:
     """Count the pairs of each row by kind; rows whose x differ by no more than epsilon are tied on x."""
     n = len(x)
-    # The rows are counted in the order of x, which keeps what is looked up for one row near what is for the next.
+    # Rows are counted in the order of x, so that successive look-ups are close together in memory.
     order = np.argsort(x)
     ordered = x[order]
     reach = tie_tolerance(x, epsilon)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.correlation.base import MAX_CELLS, Coefficient, InfluencedCoefficient, Sums, find_runs
+from imapeval.study.correlation.base import MAX_CELLS, Coefficient, InfluencedCoefficient, Sums, group_ties
 
 if TYPE_CHECKING:
     from imapeval.study.arrays import Counts, Floats, WholeNumbers
@@ -80,7 +80,7 @@ class Spearman(Pearson):
 
     def centre(self, side: Floats, weights: Floats) -> Floats:
         """Return the average rank of each number minus the mean rank; exact for whole-number weights."""
-        return find_runs(side, weights).rank()
+        return group_ties(side, weights).rank()
 
     def with_influences(self, x: Floats, y: Floats, *, epsilon: float = 0.0) -> InfluencedCoefficient:
         (x_level, a), (y_level, b) = (_rank(side) for side in (x, y))

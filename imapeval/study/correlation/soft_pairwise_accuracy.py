@@ -116,9 +116,9 @@ class SoftPairwiseAccuracy(Coefficient):
                     accuracies = soft_accuracy(part[:, : len(block.metrics)], part[:, len(block.metrics) :])
                     replicates[at : at + len(weights), block.metrics[:, None], block.dimensions] = accuracies
                     at += len(weights)
-        lows, highs = fill_undefined(replicates, self.bounds)
+        influences = np.zeros((clusters, m, d))
         groups, epsilons = np.ones((m, d), dtype=np.int64), np.full((m, d), np.nan)
-        return Estimates(values, np.zeros((clusters, m, d)), lows, highs, groups, epsilons, reasons)
+        return Estimates(values, influences, fill_undefined(replicates, self.bounds), groups, epsilons, reasons)
 
 
 def _average(columns: Columns, block: Block, system: int) -> Floats:
@@ -141,7 +141,9 @@ def _approximate_pair(first: Floats, second: Floats, weights: Floats) -> Floats:
     if (shared := has_first & has_second).any():
         # Avoid a copy of the weights, which takes longer than the products.
         numbers, drawn = first[shared] - second[shared], weights if shared.all() else weights[:, shared]
-        return normal_p_values(drawn @ numbers, drawn @ numbers**2)
+        # Without a question that both answered there is no p-value.
+        compared = drawn.sum(axis=1, keepdims=True) > 0
+        return normal_p_values(drawn @ numbers, np.where(compared, drawn @ numbers**2, np.nan))
     one, other = first[has_first], second[has_second]
     one_drawn, other_drawn = weights[:, has_first], weights[:, has_second]
     sizes = [drawn.sum(axis=1, keepdims=True) for drawn in (one_drawn, other_drawn)]

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from imapeval.study.arrays import Counts, Floats
+from imapeval.study.arrays import EQUAL, Counts, Floats
 from imapeval.study.intervals import CONFIDENCE, Interval
 from imapeval.study.intervals.quantiles import small_sample_quantile
 from imapeval.study.intervals.shares import share_interval
@@ -26,7 +26,7 @@ RESAMPLES = 2000
 """Enough for percentile intervals: Efron and Tibshirani 1993 ask for 1,000 or more."""
 
 _CELLS = 2_000_000
-"""Most numbers of a matrix at a time: 16 MB."""
+"""Maximum number of values held in a matrix at a time: 16 MB."""
 
 
 def mean_interval(
@@ -46,15 +46,15 @@ def mean_interval(
     80. `benchmarks/coverage.py --means` measures how often they then hold the mean.
 
     Numbers of which all are 0 or 1 (right or wrong) have the interval of a share instead (`shares.share_interval`). So
-    have equal numbers, with their place between the bounds for the share: resampling them finds no spread, which does
-    not mean that others would be the same. `differences` says that the numbers are differences, of which 0 and 1 are
-    not wrong and right: such a share is never 0, but a mean of differences may be.
+    have equal numbers, and clusters with equal means, with their place between the bounds for the share: resampling
+    them finds no spread, which does not mean that others would be the same. `differences` says that the numbers are
+    differences, of which 0 and 1 are not wrong and right: such a share is never 0, but a mean of differences may be.
 
     Without `clusters`, such as the values' questions, every value is its own. A bound is None where there is none.
 
     Returns:
-        The interval, or None with fewer than two clusters, or for equal numbers without bounds: one value, or several
-        that belong together or do not differ, say nothing of how far another draw would lie.
+        The interval, or None with fewer than two clusters, or for equal numbers, or means of clusters, without bounds:
+        one value, or several that belong together or do not differ, say nothing of how far another draw would lie.
 
     Raises:
         ValueError: A value is not finite, `clusters` has another length, or `confidence` or `resamples` is out of
@@ -69,10 +69,11 @@ def mean_interval(
     if len(numbers) == 0 or codes.max() == 0:
         return None
     size = int(codes.max()) + 1
-    if (numbers == numbers[0]).all() if differences else has_share_interval(numbers):
-        equal = bool((numbers == numbers[0]).all())
-        return _find_share_interval(numbers, codes, bounds=bounds if equal else (0.0, 1.0), confidence=confidence)
     sums, sizes = np.bincount(codes, weights=numbers, minlength=size), np.bincount(codes, minlength=size)
+    shares = not differences and bool(np.isin(numbers, (0.0, 1.0)).all() and np.ptp(numbers) > 0)
+    # Equal means of clusters, sums of different numbers, differ by rounding.
+    if shares or np.ptp(sums / sizes) <= EQUAL * np.abs(numbers).max():
+        return _find_share_interval(numbers, codes, bounds=(0.0, 1.0) if shares else bounds, confidence=confidence)
     means = [(drawn @ sums) / (drawn @ sizes) for drawn in iterate_resamples(size, seed=seed, resamples=resamples)]
     return percentile_interval(np.concatenate(means), confidence=widen_confidence(confidence, size))
 
@@ -104,20 +105,25 @@ def widen_confidence(confidence: float, clusters: int) -> float:
     return min(wider, math.nextafter(1, 0))
 
 
-def resample_means(vectors: Sequence[Floats], *, seed: int, resamples: int = RESAMPLES) -> list[Floats]:
-    """Return the bootstrap replicates of the mean of each vector, shape (resamples,).
+def resample_means(weighted: Sequence[tuple[Floats, Floats]], *, seed: int, resamples: int = RESAMPLES) -> list[Floats]:
+    """Return the bootstrap replicates of the mean of each vector, given with its weights; shape (resamples,).
 
-    Vectors of one length, such as the scores of several metrics on the same questions, share their resamples.
+    Weights are drawn with their numbers. Vectors of one length, such as the scores of several metrics on the same
+    questions, share their resamples.
     """
     by_length: dict[int, list[int]] = {}
-    for place, vector in enumerate(vectors):
+    for place, (vector, _) in enumerate(weighted):
         by_length.setdefault(len(vector), []).append(place)
     means: dict[int, Floats] = {}
     for length, places in by_length.items():
-        columns = np.column_stack([vectors[place] for place in places])
-        blocks = [drawn @ columns / length for drawn in iterate_resamples(length, seed=seed, resamples=resamples)]
+        columns, weights = (np.column_stack([weighted[place][side] for place in places]) for side in (0, 1))
+        columns, equal = columns * weights, bool((weights == 1).all())
+        blocks = [
+            drawn @ columns / (length if equal else drawn @ weights)
+            for drawn in iterate_resamples(length, seed=seed, resamples=resamples)
+        ]
         means |= zip(places, np.concatenate(blocks).T, strict=True)
-    return [means[place] for place in range(len(vectors))]
+    return [means[place] for place in range(len(weighted))]
 
 
 def draw_resamples(clusters: int, *, seed: int, resamples: int) -> Counts:

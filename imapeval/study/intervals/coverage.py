@@ -24,26 +24,27 @@ if TYPE_CHECKING:
     from imapeval.study.systems.differences import Difference
 
 FEW_ANSWERS = 100
-"""Answers from which on the intervals of AC2 and of the concordance hold in 93% or more."""
+"""Minimum number of answers for intervals of AC2 and of the concordance that hold in 93% of studies or more."""
 
 ENOUGH_FOR_CEILINGS = 200
-"""Answers from which on the intervals of ceilings hold in 97% or less where they are rated yes or no."""
+"""Minimum number of answers, rated yes or no, for intervals of ceilings that hold in 97% of studies or less."""
 
 FEW_FOR_MEANS = 10
-"""Questions below which the intervals of mean scores are too short whatever the scores."""
+"""Number of questions below which the intervals of mean scores are too short whatever the scores."""
 
 ENOUGH_FOR_MEANS = 50
-"""Questions from which on the intervals of mean scores hold in 93% or more."""
+"""Minimum number of questions for intervals of mean scores that hold in 93% of studies or more."""
 
 ENOUGH_FOR_ACCURACY = 20
-"""Items from which on the intervals of accuracies hold in 93% or more."""
+"""Minimum number of items for intervals of accuracies that hold in 93% of studies or more."""
 
 ENOUGH_CHANGES = 10
-"""Questions with different scores of two systems, from which on intervals of their difference hold in 93% or more."""
+"""Minimum number of questions on which two systems' scores differ, for intervals of their difference that hold in 93%
+of studies or more."""
 
 ENOUGH_ERRORS = 20
-"""Wrong items, and right ones, from which on the intervals of means over items hold in 92% or more, also where items
-are in groups of four."""
+"""Minimum number of wrong items, and of right ones, for intervals of means over items that hold in 92% of studies or
+more, also where items are in groups of four."""
 
 # best_of_many.py
 SIMULTANEOUS = (
@@ -66,8 +67,8 @@ OVER_ITEMS = (
 )
 
 FEW_DIFFERENT = 10
-"""Rated questions with another rating than the most frequent one, from which on intervals of mean ratings by
-prediction-powered inference hold in 97% or less."""
+"""Minimum number of questions rated otherwise than the most frequent rating, for intervals of mean ratings by
+prediction-powered inference that hold in 97% of studies or less."""
 
 # ppi_coverage.py --part equal
 NEARLY_EQUAL = "the interval can be too long or too short (coverage 91 to 100%, not 95%)"
@@ -92,20 +93,17 @@ CURVES: dict[Method, str] = {
 
 # level_coverage.py, comparing_accuracies.py, swapping_systems.py
 _LEVELS: dict[tuple[Level, Units], str] = {
-    (
-        "within-question",
-        "questions",
-    ): "With 15 questions, intervals within questions are slightly too short (coverage 93%, not 95%); with 60 they "
-    "hold.",
-    (
-        "system",
-        "questions",
-    ): "Intervals between systems that resample questions are too long: they hold in 98 to 100% of simulated studies "
-    "with six or ten systems.",
-    (
-        "system",
-        "systems",
-    ): "Spearman's intervals about other systems are slightly too long with six systems (coverage 98%, not 95%).",
+    ("within-question", "questions"): (
+        "With 15 questions, intervals within questions are slightly too short (coverage 93%, not 95%); with 60 they "
+        "hold."
+    ),
+    ("system", "questions"): (
+        "Intervals between systems that resample questions are too long: they hold in 98 to 100% of simulated studies "
+        "with six or ten systems."
+    ),
+    ("system", "systems"): (
+        "Spearman's intervals about other systems are slightly too long with six systems (coverage 98%, not 95%)."
+    ),
 }
 
 
@@ -139,7 +137,7 @@ def describe_open_ends(rows: Iterable[Correlation]) -> list[str]:
 
 
 def describe_best_coverage(ranked: Sequence[Correlation]) -> list[str]:
-    """Return sentences on the interval that a conclusion quotes of the best of some metrics (`rank_metrics`)."""
+    """Return sentences on the interval that a conclusion gives for the best of several metrics (`rank_metrics`)."""
     if not ranked or ranked[0].low is None:
         return []
     best = ranked[0]

@@ -41,7 +41,8 @@ class SystemAnswers:
         scores: Shape (n, m); NaN if there is no score.
         lower_is_better: Metrics for which a low score is good.
         groups: The group of each answer by column, such as "task"; "" where the data does not say.
-        owners: For each run, the first run with the same answers, which `runs` has; empty if there is no such pair.
+        owners: For each run, the first run with the same answers (itself if there is no other), whose number `runs`
+            has; empty where the answers are not from runs.
         sizes: How many questions each one counts as in a mean, shape (questions,); None for one each.
     """
 
@@ -76,12 +77,12 @@ class SystemAnswers:
         sums, sizes = (np.bincount(place, weights=w, minlength=shape[0] * shape[1]) for w in (scores[used], None))
         return divide(sums, sizes).reshape(shape)
 
-    def weigh(self, scores: Floats, used: Flags) -> Floats:
-        """Return the scores of the questions used, scaled so that their mean is the one weighted by size."""
+    def find_weights(self, used: Flags) -> Floats:
+        """Return the weights in a mean of the questions used, 1 on average."""
         if self.sizes is None or not used.any():
-            return scores[used]
+            return np.ones(int(used.sum()))
         sizes = self.sizes[used]
-        return scores[used] * (sizes / sizes.mean())
+        return sizes / sizes.mean()
 
 
 def read_systems(
@@ -164,8 +165,8 @@ def _read_scores(
             cell = row[owner, result.id], column[result.metric]
             if np.isfinite(scores[cell]) and scores[cell] != result.outcome.value:
                 raise InputError(
-                    f"{result.metric!r} gives the answer {result.id[:60]!r} {result.outcome.value:g} here and "
-                    f"{scores[cell]:g} in another run with the same answers and signature",
+                    f"{result.metric!r} gives the answer {result.id[:60]!r} {result.outcome.value} here and "
+                    f"{scores[cell]} in another run with the same answers and signature",
                     path=run.folder,
                     fix="Give one of the runs; `imapeval study robustness` compares repeated ones.",
                 )

@@ -12,38 +12,34 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from imapeval.errors import UsageError
 from imapeval.study.arrays import EQUAL
 from imapeval.study.comparison.holm import holm_adjust
+from imapeval.study.comparison.permutation.swaps import draw_swaps
 from imapeval.study.data.rated import choose_names
 from imapeval.study.intervals import CONFIDENCE, SIGNIFICANCE_LEVEL
 from imapeval.study.intervals.bootstrap import RESAMPLES, percentile_interval, resample_means, widen_confidence
 from imapeval.study.number_format import format_interval, format_number, format_p
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from imapeval.study.arrays import Counts, Floats
     from imapeval.study.systems.answers import SystemAnswers
 
 PERMUTATIONS = 10_000
-"""At least: the standard error of a p-value of .05 is then .002."""
+"""Minimum number of permutations: the standard error of a p-value of .05 is then .002."""
 
 PERMUTATIONS_PER_COMPARISON = 100
-"""So that Holm's correction of the smallest possible p-value leaves it at .01 or less."""
+"""Minimum number of permutations per comparison, so that Holm's correction of the smallest possible p-value leaves it
+at .01 or less."""
 
 _EXACT_QUESTIONS = 13
-"""Up to so many, all 2^n signs are tried: 8,192 at most."""
-
-_CELLS = 4_000_000
-"""Most numbers of a matrix at a time: 32 MB."""
-
-
-_Key = TypeVar("_Key")
+"""Maximum number of questions for which all 2^n combinations of signs are tried: 8,192."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +59,8 @@ class Difference:
             0 if not paired.
         left_out: Questions that only one of the two has a score for, if paired.
         better: The better system, if p_adjusted is below `SIGNIFICANCE_LEVEL`; else None.
-        equivalent: Whether the interval for equivalence lies within the margin; None without a margin or interval.
+        equivalent: Whether the interval for equivalence lies within the margin; None without a margin or interval, and
+            where all questions differ by the same, of which resamples say nothing.
         reason: Why there is no interval; None if there is one.
         sentence: The finding in words.
     """
@@ -160,7 +157,9 @@ def compare_systems(
                     percentile_interval(replicates[id(item)], confidence=widen_confidence(wanted, fewest))
                     for wanted in (CONFIDENCE, level)
                 )
-                within = None if margin is None else -margin < narrower.low and narrower.high < margin
+                within = None
+                if margin is not None and narrower.high - narrower.low > EQUAL:
+                    within = -margin < narrower.low and narrower.high < margin
                 row = replace(row, low=interval.low, high=interval.high, p=p_values[id(item)], equivalent=within)
             filled.append(row)
         lower_is_better = filled[0].metric in answers.lower_is_better
@@ -170,19 +169,27 @@ def compare_systems(
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """A row, and the mean scores by question that it compares; of the same questions if the row is paired."""
+    """A row, and the mean scores by question that it compares; of the same questions if the row is paired.
+
+    The questions' weights in the means are 1 on average.
+    """
 
     row: Difference
     first: Floats
     second: Floats
+    first_weights: Floats
+    second_weights: Floats
 
 
 def _pair_scores(row: Difference, first: Floats, second: Floats, answers: SystemAnswers) -> _Compared:
     """Return what is compared of two systems' scores by question, which are NaN where there is no score."""
     has_first, has_second = np.isfinite(first), np.isfinite(second)
     shared = has_first & has_second
-    if shared.any():
-        one, other = answers.weigh(first, shared), answers.weigh(second, shared)
+    paired = bool(shared.any())
+    used = (shared, shared) if paired else (has_first, has_second)
+    one, other = first[used[0]], second[used[1]]
+    weights = answers.find_weights(used[0]), answers.find_weights(used[1])
+    if paired:
         gained = (second - first if row.metric in answers.lower_is_better else first - second)[shared]
         row = replace(
             row,
@@ -193,27 +200,31 @@ def _pair_scores(row: Difference, first: Floats, second: Floats, answers: System
             losses=int((gained < -EQUAL).sum()),
         )
     else:
-        one, other = answers.weigh(first, has_first), answers.weigh(second, has_second)
         row = replace(row, paired=False, questions=len(one) + len(other))
     if not (len(one) and len(other)):
-        return _Compared(replace(row, reason=f"{row.second if len(one) else row.first} has no score"), one, other)
+        row = replace(row, reason=f"{row.second if len(one) else row.first} has no score")
+        return _Compared(row, one, other, *weights)
+    first_mean, second_mean = float(np.average(one, weights=weights[0])), float(np.average(other, weights=weights[1]))
     row = replace(
         row,
-        first_mean=float(one.mean()),
-        second_mean=float(other.mean()),
-        difference=float(one.mean() - other.mean()),
+        first_mean=first_mean,
+        second_mean=second_mean,
+        difference=first_mean - second_mean,
         reason="one question says nothing about others" if min(len(one), len(other)) < 2 else None,
     )
-    return _Compared(row, one, other)
+    return _Compared(row, one, other, *weights)
 
 
 def _resample_differences(compared: Sequence[_Compared], *, seed: int, resamples: int) -> dict[int, Floats]:
     """Return bootstrap replicates of each difference, by the identity of what is compared."""
     paired = [item for item in compared if item.row.paired]
     unpaired = [item for item in compared if not item.row.paired]
-    apart = resample_means([item.first - item.second for item in paired], seed=seed, resamples=resamples)
-    first = resample_means([item.first for item in unpaired], seed=seed + 1, resamples=resamples)
-    second = resample_means([item.second for item in unpaired], seed=seed + 2, resamples=resamples)
+    differences = [(item.first - item.second, item.first_weights) for item in paired]
+    apart = resample_means(differences, seed=seed, resamples=resamples)
+    firsts = [(item.first, item.first_weights) for item in unpaired]
+    seconds = [(item.second, item.second_weights) for item in unpaired]
+    first = resample_means(firsts, seed=seed + 1, resamples=resamples)
+    second = resample_means(seconds, seed=seed + 2, resamples=resamples)
     return {id(item): means for item, means in zip(paired, apart, strict=True)} | {
         id(item): one - other for item, one, other in zip(unpaired, first, second, strict=True)
     }
@@ -221,17 +232,15 @@ def _resample_differences(compared: Sequence[_Compared], *, seed: int, resamples
 
 def _permute_signs(compared: Sequence[_Compared], *, seed: int, permutations: int) -> dict[int, float]:
     """Return two-sided p-values of mean differences, from the signs of the questions' differences."""
-    p_values = {id(item): p for item in compared if (p := _test_signs(item.first - item.second)) is not None}
-    others = [item for item in compared if id(item) not in p_values]
-    for n, items in _group_by(others, lambda item: len(item.first)).items():
-        apart = np.column_stack([item.first - item.second for item in items])
-        total = apart.sum(axis=0)
-        least = np.abs(total) - EQUAL * n
+    moves = {id(item): (item.first - item.second) * item.first_weights for item in compared}
+    p_values = {key: p for key, apart in moves.items() if (p := _test_signs(apart)) is not None}
+    for (n, _), items in _group_by_size([item for item in compared if id(item) not in p_values]).items():
+        apart = np.column_stack([moves[id(item)] for item in items])
+        least = np.abs(apart.sum(axis=0)) - EQUAL * n
         extreme = np.zeros(len(items), dtype=np.int64)
         exact = n <= _EXACT_QUESTIONS
-        for negative in _iterate_all_signs(n) if exact else _draw_signs(n, seed=seed, permutations=permutations):
-            # The sum with signs is the sum of all less twice that of the negative ones.
-            extreme += (np.abs(total - 2 * (negative @ apart)) >= least).sum(axis=0)
+        for signs in [_list_all_signs(n)] if exact else draw_swaps(n, seed=seed, permutations=permutations):
+            extreme += (np.abs(signs @ apart) >= least).sum(axis=0)
         shares = extreme / 2**n if exact else (extreme + 1) / (permutations + 1)
         p_values |= {id(item): float(p) for item, p in zip(items, shares, strict=True)}
     return p_values
@@ -247,25 +256,18 @@ def _test_signs(apart: Floats) -> float | None:
     return min(1.0, 2 * math.fsum(math.exp(chance - n * math.log(2)) for chance in log_chances))
 
 
-def _iterate_all_signs(n: int) -> Iterator[Floats]:
-    signs: Counts = (np.arange(2**n, dtype=np.int64)[:, None] >> np.arange(n)) & 1
-    yield signs.astype(np.float64)
-
-
-def _draw_signs(n: int, *, seed: int, permutations: int) -> Iterator[Floats]:
-    """Yield 1 for a negative and 0 for a positive sign, shape (b, n), some permutations at a time."""
-    generator = np.random.default_rng(seed)
-    at_once = max(1, _CELLS // n)
-    for start in range(0, permutations, at_once):
-        size = min(at_once, permutations - start)
-        yield generator.integers(0, 2, (size, n), dtype=np.int8).astype(np.float64)
+def _list_all_signs(n: int) -> Floats:
+    bits: Counts = (np.arange(2**n, dtype=np.int64)[:, None] >> np.arange(n)) & 1
+    return np.where(bits, 1.0, -1.0)
 
 
 def _permute_questions(compared: Sequence[_Compared], *, seed: int, permutations: int) -> dict[int, float]:
     """Return two-sided p-values of differences in means, from dealing the questions to the two systems anew."""
     p_values: dict[int, float] = {}
-    for (n, m), items in _group_by(compared, lambda item: (len(item.first), len(item.second))).items():
-        pooled = np.column_stack([np.concatenate([item.first, item.second]) for item in items])
+    for (n, m), items in _group_by_size(compared).items():
+        pooled = np.column_stack(
+            [np.concatenate([item.first * item.first_weights, item.second * item.second_weights]) for item in items]
+        )
         # Of centred scores, the difference in means is the sum of the first, times a constant.
         centred = pooled - pooled.mean(axis=0)
         least = np.abs(centred[:n].sum(axis=0)) - EQUAL * n
@@ -278,11 +280,11 @@ def _permute_questions(compared: Sequence[_Compared], *, seed: int, permutations
     return p_values
 
 
-def _group_by(compared: Sequence[_Compared], key: Callable[[_Compared], _Key]) -> dict[_Key, list[_Compared]]:
-    """Group what has as many questions: the same random numbers then serve all of it."""
-    groups: dict[_Key, list[_Compared]] = {}
+def _group_by_size(compared: Sequence[_Compared]) -> dict[tuple[int, int], list[_Compared]]:
+    """Group comparisons of as many questions, which can share random numbers."""
+    groups: dict[tuple[int, int], list[_Compared]] = {}
     for item in compared:
-        groups.setdefault(key(item), []).append(item)
+        groups.setdefault((len(item.first), len(item.second)), []).append(item)
     return groups
 
 

@@ -21,11 +21,10 @@ from imapeval.study.intervals import CONFIDENCE, ends_of
 from imapeval.study.intervals.bootstrap import (
     RESAMPLES,
     iterate_resamples,
-    leave_out_clusters,
     percentile_interval,
     widen_confidence,
 )
-from imapeval.study.intervals.shares import score_interval
+from imapeval.study.intervals.shares import share_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,9 +47,6 @@ _LONGEST_STEP = 2.0
 
 _AT_ONCE = 250
 """Resamples whose matrices are held at a time."""
-
-_GROUPS = 1000
-"""Groups of questions that are left out in turn; see `agreement.statistic`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +261,8 @@ def compare_with_metrics(
         UsageError: No question or no two systems of the preferences are in the runs.
     """
     numbers: list[int] = answers.questions.tolist()
-    question = dict(zip([sample.question for sample in answers.samples], numbers, strict=True))
+    # The questions of preferences are stripped when they are read.
+    question = dict(zip([sample.question.strip() for sample in answers.samples], numbers, strict=True))
     question |= zip(answers.ids, numbers, strict=True)
     system = {name: number for number, name in enumerate(answers.systems)}
     shared = [name for name in preferences.systems if name in system]
@@ -294,14 +291,9 @@ def compare_with_metrics(
         value, interval = None, None
         if len(right):
             value = float(right.mean())
-            _, codes = np.unique(preferences.question[used], return_inverse=True)
-            left_out = np.empty(0)
-            if codes.any():
-                left_out = leave_out_clusters(
-                    lambda weights, right=right: weights @ right / weights.sum(axis=1), codes, most=_GROUPS
-                )
-            interval = score_interval(value, left_out, bounds=(0.0, 1.0), size=int(codes.max()) + 1)
-        pairs, alike = _count_alike(strengths, dict(zip(answers.systems, _average(means), strict=True)))
+            interval = share_interval(right, np.unique(preferences.question[used], return_inverse=True)[1])
+        of_systems: list[float] = divide(np.nansum(means, axis=1), np.isfinite(means).sum(axis=1)).tolist()
+        pairs, alike = _count_alike(strengths, dict(zip(answers.systems, of_systems, strict=True)))
         rows.append(
             MetricAndPreferences(
                 metric,
@@ -315,12 +307,6 @@ def compare_with_metrics(
             )
         )
     return rows
-
-
-def _average(means: Floats) -> list[float]:
-    """Return each system's mean over the questions; NaN without a score."""
-    there = np.isfinite(means)
-    return divide(np.where(there, means, 0.0).sum(axis=1), there.sum(axis=1)).tolist()
 
 
 def _count_alike(strengths: Sequence[Strength], means: dict[str, float]) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from imapeval.metrics import registry
+from imapeval.study.arrays import EQUAL
 from imapeval.study.intervals import CONFIDENCE, ends_of
 from imapeval.study.intervals.bootstrap import (
     has_share_interval,
@@ -103,7 +104,8 @@ def rank_systems(
 
     `ranges` are the lowest and highest possible values of metrics that are not in the registry.
     """
-    used: dict[tuple[str, int], Floats] = {}
+    # Scores and the weights of their questions.
+    used: dict[tuple[str, int], tuple[Floats, Floats]] = {}
     shared: dict[str, bool] = {}
     for metric in answers.metrics:
         by_question = answers.average(metric)
@@ -111,15 +113,16 @@ def rank_systems(
         complete: Flags = np.asarray(has_score.all(axis=0))
         shared[metric] = bool(complete.any())
         for number, (scores, there) in enumerate(zip(by_question, has_score, strict=True)):
-            used[metric, number] = answers.weigh(scores, complete if shared[metric] else there)
-    several = {key: scores for key, scores in used.items() if not has_share_interval(scores)}
+            asked = complete if shared[metric] else there
+            used[metric, number] = scores[asked], answers.find_weights(asked)
+    several = {key: weighted for key, weighted in used.items() if not _has_share_interval(*weighted)}
     bounds = {metric.name: metric.range for metric in registry.all_metrics()} | dict(ranges or {})
     replicates = dict(zip(several, resample_means(list(several.values()), seed=seed), strict=True))
     rows: list[Standing] = []
     for column, metric in enumerate(answers.metrics):
         sign = 1 if metric in answers.lower_is_better else -1
         costs = [
-            sign * _find_mean(used[metric, number]) if len(used[metric, number]) else np.inf
+            sign * _find_mean(*used[metric, number]) if len(used[metric, number][0]) else np.inf
             for number in range(len(answers.systems))
         ]
         order = sorted(range(len(costs)), key=costs.__getitem__)
@@ -127,16 +130,16 @@ def rank_systems(
         letters = _letter_groups([answers.systems[number] for number in order], compared)
         unscored = ~np.isfinite(answers.scores[:, column])
         for number in order:
-            system, scores = answers.systems[number], used[metric, number]
+            system, (scores, weights) = answers.systems[number], used[metric, number]
             drawn = replicates.get((metric, number))
             if drawn is None:
-                interval = mean_interval(scores.tolist(), bounds=bounds.get(metric, (None, None)))
+                interval = mean_interval(scores, bounds=bounds.get(metric, (None, None)))
             else:
                 interval = percentile_interval(drawn, confidence=widen_confidence(CONFIDENCE, len(scores)))
             rows.append(
                 Standing(
                     *(metric, system, 1 + sum(cost < costs[number] for cost in costs)),
-                    *(float(scores.mean()) if len(scores) else None, *ends_of(interval)),
+                    *(float(np.average(scores, weights=weights)) if len(scores) else None, *ends_of(interval)),
                     questions=len(scores),
                     unscored=int(unscored[answers.system == number].sum()),
                     groups=letters[system],
@@ -147,9 +150,14 @@ def rank_systems(
     return rows
 
 
-def _find_mean(scores: Floats) -> float:
+def _has_share_interval(scores: Floats, weights: Floats) -> bool:
+    """Return whether the interval of a mean is that of a share: of right and wrong answers if they weigh the same."""
+    return has_share_interval(scores * weights) or bool((scores == scores[:1]).all())
+
+
+def _find_mean(scores: Floats, weights: Floats) -> float:
     """Return a mean without errors of rounding, so that equal ones are equal whatever the order of the scores."""
-    return round(math.fsum(scores) / len(scores), 12)
+    return round(math.fsum(scores * weights) / len(scores), 12)
 
 
 def _letter_groups(systems: Sequence[str], differences: Sequence[Difference]) -> dict[str, str]:
@@ -176,7 +184,7 @@ def find_metric_disagreements(answers: SystemAnswers, differences: Sequence[Diff
     """Return the pairs of systems that not all metrics put in the same order, over all questions."""
     rows: dict[tuple[str, str], list[Difference]] = {}
     for row in differences:
-        if not row.column and row.difference:
+        if not row.column and abs(row.difference or 0.0) > EQUAL:
             rows.setdefault((row.first, row.second), []).append(row)
     found: list[MetricDisagreement] = []
     for (first, second), of_pair in rows.items():

@@ -306,3 +306,23 @@ def test_several_pairs_are_held_to_a_stricter_level():
 def test_a_margin_is_positive(margin: float):
     with pytest.raises(UsageError, match="margin"):
         compare(make_pair(questions=20, difference=0.0), margin=margin)
+
+
+@pytest.mark.parametrize("test", ["perm-inputs", "perm-systems"])
+@pytest.mark.parametrize(("coefficient", "widest"), [("pairs_in_order", 1.0), ("pearson", 2.0)])
+def test_no_interval_of_a_difference_ends_beyond_what_is_possible(
+    test: str, coefficient: CoefficientName, widest: float
+):
+    """Metrics that order few answers rightly and wrongly: the coefficients lie in 0..1, and in -1..1."""
+    ratings = np.random.default_rng(0).normal(size=18)
+    noise = np.random.default_rng(1).normal(size=18)
+    rated = make_rated(
+        np.column_stack([ratings, noise - ratings]),
+        ratings,
+        questions=np.arange(18) // 6,
+        systems=np.arange(18) % 6,
+    )
+    (row,) = compare(rated, coefficient=coefficient, level="global", test=test, resamples=50)
+    assert row.low < row.difference < row.high <= widest
+    if coefficient == "pairs_in_order" and test == "perm-inputs":
+        assert row.high == widest

@@ -195,3 +195,13 @@ def test_a_width_is_possible(width: float):
 def test_too_small_a_pilot_says_so():
     plans = plan_width(make_pilot(3), 0.2, level="global")
     assert all(plan.answers is None and plan.reason for plan in plans if plan.metric == "m")
+
+
+def test_a_system_without_ratings_leaves_the_plan_of_the_other():
+    pilot = make_pilot(200, systems=2)
+    first = np.array(pilot.systems) == "s0"
+    bare = replace(pilot, ratings=np.where(first[:, None], pilot.ratings, np.nan), raters=(), by_rater={})
+    (plan,) = plan_width(bare, 0.3)
+    (alone,) = plan_width(bare.take(np.flatnonzero(first)), 0.3)
+    assert plan == alone
+    assert plan.answers is not None

@@ -235,3 +235,46 @@ def test_systems_take_the_place_of_answers():
         plan_sample_size_from_pilot(pilot, level="system", raters=3)
     with pytest.raises(UsageError, match="single raters"):
         plan_sample_size_from_pilot(replace(pilot, raters=(), by_rater={}), raters=3)
+
+
+def test_what_is_asked_for_is_not_rounded_to_certainty():
+    assert "99.9% power" in plan_detection(0.3, power=0.999).sentence
+
+
+def test_a_system_with_two_answers_does_not_say_how_metrics_correlate():
+    """Two answers correlate perfectly; `compare` leaves the system out as well. By scipy."""
+    rated = draw(60, raters=2, systems=2)
+    few = np.array([row for row in range(60) if rated.systems[row] == "s0" or row in (5, 9)])
+    part = rated.take(few)
+    (plan,) = plan_sample_size_from_pilot(part, coefficient="pearson")
+    a, b = part.scores[np.array(part.systems) == "s0"].T
+    assert plan.between == pytest.approx(stats.pearsonr(a, b).statistic)
+
+
+def test_dimensions_that_only_one_system_is_rated_in():
+    rated = draw(200, raters=2, systems=2)
+    first = np.array(rated.systems) == "s0"
+    own = rated.ratings[:, 0]
+    apart = replace(
+        rated,
+        dimensions=("d", "e"),
+        ratings=np.column_stack([np.where(first, own, np.nan), np.where(first, np.nan, own)]),
+        by_rater={},
+    )
+    plans = plan_sample_size_from_pilot(apart, metrics=["a"])
+    for plan, system, dimension in zip(plans, ("s0", "s1"), ("d", "e"), strict=True):
+        (alone,) = plan_sample_size_from_pilot(
+            replace(rated, by_rater={}).take(np.flatnonzero(first == (system == "s0"))), metrics=["a"]
+        )
+        assert plan.dimension == dimension
+        assert (plan.first_value, plan.needed) == (pytest.approx(alone.first_value), alone.needed)
+
+
+def test_a_dimension_without_ratings_changes_nothing():
+    rated = replace(draw(200, raters=2, systems=2), by_rater={})
+    ratings = np.column_stack([rated.ratings, np.full(200, np.nan)])
+    plans, expected = (
+        plan_sample_size_from_pilot(given, metrics=["a"])
+        for given in (replace(rated, dimensions=("d", "e"), ratings=ratings), rated)
+    )
+    assert plans == expected

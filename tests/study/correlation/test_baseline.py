@@ -221,3 +221,24 @@ def test_what_has_no_baseline(rated: Rated, reason: str):
 
 def test_accuracies_have_no_baseline():
     assert compare_with_baseline(make(3), "pairwise_accuracy") == []
+
+
+def test_a_dimension_that_one_system_is_rated_in_has_its_coefficient_within_systems():
+    rated = make(2)
+    ratings = rated.ratings[:, :2].copy()
+    first = np.array(rated.systems) == rated.systems[0]
+    ratings[first, 1] = ratings[~first, 0] = np.nan
+    rows = compare_with_baseline(replace(rated, ratings=ratings), "spearman", metrics=["good"])
+    there = np.isfinite(ratings[:, 1])
+    expected = stats.spearmanr(rated.scores_of("good")[there], ratings[there, 1]).statistic
+    assert rows[1].within_system == pytest.approx(expected)
+
+
+def test_a_dimension_without_ratings_leaves_the_mean_over_systems():
+    rated = make(3)
+    ratings = rated.ratings.copy()
+    ratings[:, 1] = np.nan
+    alone = replace(rated, dimensions=rated.dimensions[:1], ratings=rated.ratings[:, :1])
+    (expected,) = compare_with_baseline(alone, "spearman", metrics=["good"])
+    row = compare_with_baseline(replace(rated, ratings=ratings), "spearman", metrics=["good"])[0]
+    assert row.within_system == pytest.approx(expected.within_system)

@@ -283,7 +283,7 @@ class Constant(Coefficient):
     def estimate_between_systems(self, columns: Columns, *, seed: int, resamples: int) -> Estimates:
         one = np.ones((len(columns.metrics), len(columns.dimensions)))
         influences = np.zeros((columns.clusters, *one.shape))
-        return Estimates(0.25 * one, influences, None, None, one.astype(np.int64), np.nan * one)
+        return Estimates(0.25 * one, influences, None, one.astype(np.int64), np.nan * one)
 
 
 def test_a_coefficient_has_its_own_estimate_between_systems(offer):

@@ -288,6 +288,11 @@ def test_bad_usage(arguments: dict, message: str):
         correlate(ONE, **arguments)
 
 
+def test_no_metrics():
+    assert correlate(ONE, metrics=[]) == []
+    assert correlate(make_rated(None, {"x": [1.0, 2.0]})) == []
+
+
 def test_no_ratings_at_all():
     with pytest.raises(UsageError, match="--ratings"):
         correlate(make_rated({"m": [1.0, 2.0]}, {"x": [NAN, NAN]}))

@@ -9,6 +9,7 @@ import pytest
 from imapeval.study.correlation import soft_pairwise_accuracy
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.correlation.soft_pairwise_accuracy import (
+    approximate_p_values,
     normal_p_values,
     permutation_p_values,
     soft_accuracy,
@@ -209,6 +210,13 @@ def test_the_variance_of_few_answers_is_that_of_all_assignments():
     one[:3, 0], other[3:, 0] = scores[:3], scores[3:]
     expected = normal_p_values(np.array([differences[0]]), np.array([float(np.var(differences))]))
     assert _approximate_pair(one, other, np.ones((1, 6)))[0] == pytest.approx(expected)
+
+
+def test_systems_that_share_no_question_of_a_resample_have_no_p_value():
+    first, second = np.array([[1.0], [2.0], [NAN]]), np.array([[0.0], [0.5], [3.0]])
+    found = approximate_p_values([first, second], np.array([[0.0, 0.0, 3.0], [1.0, 1.0, 1.0]]))
+    assert np.isnan(found[0]).all()
+    assert np.isfinite(found[1]).all()
 
 
 def test_one_system_is_not_compared():

@@ -137,3 +137,21 @@ def test_equal_values_have_no_interval_of_zero_width():
     expected = wilson_interval(0.5, 20, quantile=float(stats.t.ppf(0.975, 19)))
     interval = mean_interval([50.0] * 20, bounds=(0.0, 100.0))
     assert (interval.low, interval.high) == pytest.approx((100 * expected.low, 100 * expected.high), abs=1e-9)
+
+
+def test_clusters_with_equal_means_have_no_interval_of_zero_width():
+    """They are two equal numbers."""
+    values, clusters = [0.2, 0.4, 0.4, 0.2], [0, 0, 1, 1]
+    pair, expected = (
+        mean_interval(given, clusters=codes, bounds=(0.0, 1.0))
+        for given, codes in ((values, clusters), ([0.3] * 2, None))
+    )
+    assert (pair.low, pair.high) == pytest.approx((expected.low, expected.high))
+    assert pair.low < 0.01
+    assert pair.high > 0.99
+    assert mean_interval(values, clusters=clusters) is None
+    assert mean_interval([0.2, -0.2, 0.1, -0.1], clusters=clusters, differences=True) is None
+    # Right and wrong have the bounds 0 and 1 by themselves.
+    share = mean_interval([0.0, 1.0, 0.0, 1.0], clusters=clusters)
+    assert share == mean_interval([0.0, 1.0, 0.0, 1.0], clusters=clusters, bounds=(0.0, 1.0))
+    assert share is not None

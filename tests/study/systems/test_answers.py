@@ -61,8 +61,8 @@ def test_a_system_that_is_named_like_the_folder_is_not_the_one_without_a_name(wr
 
 def test_the_same_answer_with_two_scores_is_refused(write_run: Write, tmp_path: Path):
     samples = [answer("1", "p", "x"), answer("2", "p", "y")]
-    runs = [write_run("a", samples, {"m": [0, 1]}), write_run("b", samples, {"m": [0, 0.5]})]
-    with pytest.raises(InputError) as caught:
+    runs = [write_run("a", samples, {"m": [0, 0.1234567]}), write_run("b", samples, {"m": [0, 0.1234568]})]
+    with pytest.raises(InputError, match=r"0\.1234568.*0\.1234567") as caught:
         read_systems(runs)
     assert caught.value.path == tmp_path / "b"
 

@@ -1,6 +1,7 @@
 """Differences and p-values against scipy's bootstrap and permutation test."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -105,7 +106,7 @@ def test_too_few_questions_have_no_interval_and_a_reason(first: list[float], sec
 def test_equal_systems_differ_by_nothing():
     row = compare_two(np.array([0.1, 0.7, 0.4]), np.array([0.1, 0.7, 0.4]), margin=0.01)
     assert (row.difference, row.low, row.high, row.p) == (0, 0, 0, 1)
-    assert (row.better, row.equivalent, row.ties) == (None, True, 3)
+    assert (row.better, row.equivalent, row.ties) == (None, None, 3)
 
 
 def test_low_scores_may_be_good():
@@ -145,4 +146,32 @@ def test_equivalence_is_two_one_sided_tests():
     reach = float(max(abs(ends.low), abs(ends.high)))
     assert compare_two(first, second, margin=reach * 1.05, resamples=20_000).equivalent is True
     assert compare_two(first, second, margin=reach * 0.95, resamples=20_000).equivalent is False
+    assert row.equivalent is None
+
+
+@pytest.mark.parametrize("apart", [0.1, 1.0])
+def test_questions_of_several_sizes_are_resampled_with_their_sizes(apart: float):
+    generator = np.random.default_rng(8)
+    sizes = generator.choice([1.0, 9.0], size=60)
+    first, second = generator.uniform(size=60), generator.uniform(size=60) - apart
+    (row,) = compare_systems(replace(make(first.tolist(), second.tolist()), sizes=sizes), resamples=20_000)
+
+    def average(numbers: Floats, weights: Floats, axis: int) -> Floats:
+        return (numbers * weights).sum(axis=axis) / weights.sum(axis=axis)
+
+    moves = first - second
+    drawn = stats.bootstrap(
+        (moves, sizes), average, paired=True, vectorized=True, n_resamples=20_000, method="percentile", rng=1
+    )
+    tested = stats.permutation_test((moves * sizes,), np.mean, permutation_type="samples", n_resamples=20_000, rng=1)
+    assert row.difference == pytest.approx(np.average(moves, weights=sizes))
+    assert (row.low, row.high) == pytest.approx(drawn.confidence_interval, abs=0.006)
+    assert row.p == pytest.approx(tested.pvalue, abs=0.02)
+
+
+def test_the_difference_of_right_and_wrong_is_no_more_than_1():
+    answers = replace(make([1.0] * 20, [0.0] * 20), sizes=np.tile([1.0, 9.0], 10))
+    (row,) = compare_systems(answers, margin=2.0)
+    assert (row.low, row.high) == pytest.approx((1, 1))
+    # All questions differ by the same: nothing is known of how far others would.
     assert row.equivalent is None

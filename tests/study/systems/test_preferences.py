@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.runs import Run
@@ -165,3 +166,18 @@ def test_preferences_of_other_answers(write_run: Callable[..., Run]):
     preferences = build([[0, 0, 1, 1], [1, 1, 0, 1]], 2)
     with pytest.raises(UsageError, match="Use the names of the runs"):
         compare_with_metrics(preferences, estimate_strengths(preferences), answers)
+
+
+def test_questions_with_white_space_at_their_ends(write_run: Callable[..., Run], tmp_path: Path):
+    """One judgement a question is a share of independent answers, with Wilson's interval, by scipy."""
+    samples = [
+        Sample(f"{system}{n}", f"q{n}?\n", ("r",), "a", system=system) for system in ("x", "y") for n in range(12)
+    ]
+    run = write_run("run", samples, {"m": [*[1] * 9, *[0] * 3, *[0] * 9, *[1] * 3]})
+    rows = "".join(f'"q{n}?\n",x,y,{"y" if n == 0 else "x"}\n' for n in range(12))
+    (tmp_path / "p.csv").write_text(f"question,a,b,winner\n{rows}")
+    preferences = read_preferences(tmp_path / "p.csv")
+    (row,) = compare_with_metrics(preferences, estimate_strengths(preferences, resamples=20), read_systems([run]))
+    expected = stats.binomtest(8, 12).proportion_ci(method="wilson")
+    assert (row.n, row.missing, row.accuracy) == (12, 0, pytest.approx(8 / 12))
+    assert (row.low, row.high) == pytest.approx((expected.low, expected.high))

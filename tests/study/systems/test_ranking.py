@@ -123,3 +123,45 @@ def test_right_or_wrong_has_the_interval_of_a_share(answers: SystemAnswers):
     assert (all_right.low, all_right.high) == pytest.approx((0.9124, 1.0), abs=1e-4)
     assert (ten_right.low, ten_right.high) == pytest.approx((0.1419, 0.4019), abs=1e-4)
     assert (half.low or 0) < 0.4 < 0.6 < (half.high or 0)
+
+
+@pytest.mark.parametrize("right", [1.0, 0.3])
+def test_equal_scores_of_questions_of_several_sizes_have_the_interval_of_a_share(answers: SystemAnswers, right: float):
+    weighted = replace(
+        answers,
+        metrics=("exact-match",),
+        scores=np.full((120, 1), right),
+        sizes=np.tile([1.0, 9.0], 20),
+    )
+    alike = replace(weighted, sizes=None)
+    one, other = (rank_systems(given, [])[0] for given in (weighted, alike))
+    assert one.mean == pytest.approx(right)
+    assert (one.low, one.high) == pytest.approx((other.low, other.high))
+    assert one.resampled == 0
+
+
+def test_the_interval_of_shares_of_questions_of_several_sizes_ends_at_1(answers: SystemAnswers):
+    scores = np.ones((120, 1))
+    scores[[1, 41, 81]] = 0.0
+    rows = rank_systems(replace(answers, metrics=("exact-match",), scores=scores, sizes=np.tile([9.0, 1.0], 20)), [])
+    for row in rows:
+        assert row.mean == pytest.approx(199 / 200)
+        assert 0.9 < (row.low or 0) < 199 / 200 < (row.high or 0) <= 1
+        assert row.resampled == 40
+
+
+def test_metrics_do_not_disagree_about_equal_means():
+    """.1 + .2 + .3 and .3 + .2 + .1 differ in the last digit."""
+    scores = [[0.1, 0.5], [0.2, 0.6], [0.3, 0.7], [0.3, 0.9], [0.2, 0.8], [0.1, 0.95]]
+    answers = SystemAnswers(
+        samples=tuple(Sample(f"{s}{q}", f"q{q}", ("r",), "a") for s in "AB" for q in range(3)),
+        runs=np.zeros(6, dtype=np.int64),
+        systems=("A", "B"),
+        system=np.repeat(np.arange(2), 3),
+        questions=np.tile(np.arange(3), 2),
+        metrics=("m", "k"),
+        scores=np.array(scores),
+        lower_is_better=frozenset(),
+        groups={},
+    )
+    assert find_metric_disagreements(answers, compare_systems(answers)) == []

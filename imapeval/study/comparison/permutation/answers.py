@@ -104,8 +104,8 @@ def contrast_answers(
     return Contrast(
         first=firsts,
         second=seconds,
-        low=np.maximum(difference - reach, -2.0),
-        high=np.minimum(difference + reach, 2.0),
+        low=difference - reach,
+        high=difference + reach,
         p=np.where(np.isnan(difference), np.nan, p),
         groups=add_total(groups),
         defined=add_total(defined),

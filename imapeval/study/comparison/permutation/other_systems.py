@@ -58,7 +58,7 @@ def contrast_other_systems(
     reach = student_quantile((1 + confidence) / 2, systems - 1) * error
     p = (larger.reshape(difference.shape) + 1) / (permutations + 1)
     return whole._replace(
-        low=np.maximum(difference - reach, -2.0),
-        high=np.minimum(difference + reach, 2.0),
+        low=difference - reach,
+        high=difference + reach,
         p=np.where(np.isnan(reach), np.nan, p),
     )

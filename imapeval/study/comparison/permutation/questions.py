@@ -77,7 +77,6 @@ def contrast_questions(
     difference = first - second
     counted_in = np.append(defined, [use.any(axis=0).sum(axis=-1)], axis=0)
     reach = find_reach(_find_errors(apart, use, difference), counted_in, confidence)
-    widest = chosen.bounds[1] - chosen.bounds[0]
     p = find_normal_p(difference, _find_spread(apart, defined))
     counted = np.flatnonzero(((np.count_nonzero(apart, axis=-1) <= MANY_QUESTIONS) & (defined > 0)).any(axis=0))
     if len(counted):
@@ -89,8 +88,8 @@ def contrast_questions(
     return Contrast(
         first=first,
         second=second,
-        low=np.maximum(difference - reach, -widest),
-        high=np.minimum(difference + reach, widest),
+        low=difference - reach,
+        high=difference + reach,
         p=np.where(np.isnan(difference), np.nan, p),
         groups=add_total(groups),
         defined=add_total(defined),

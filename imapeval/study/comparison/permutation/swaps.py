@@ -81,8 +81,8 @@ class Contrast(NamedTuple):
 
     Attributes:
         first, second: Their coefficients, shape (d + 1, p); NaN where there is none.
-        low, high: Bounds of the difference's interval, shape (d + 1, p).
-        p: Two-sided p-values, (b + 1) / (permutations + 1), shape (d + 1, p).
+        low, high: Ends of the difference's interval, shape (d + 1, p), which may lie beyond what is possible.
+        p: Two-sided p-values, above 0, shape (d + 1, p).
         groups: Number of coefficients that could enter the mean, shape (d + 1,).
         defined: Number of coefficients that did, shape (d + 1, p).
     """
