@@ -733,6 +733,7 @@ ELSEWHERE = {
     "llm.batch": "llm.providers.chat_format",
     "llm.providers.token_counts": "llm.providers.chat_format",
     "metrics.judges.parsing.weights": "metrics.judges.parsing.scores.read_scores",
+    "study.closed.logs.answers": "study.closed.logs.reading",
     "study.closed.logs.lm_eval": "study.closed.logs.reading",
     "study.closed.task_table": "study.closed.reading.read_closed_answers:multilabel",
     "study.closed.logs.table": "study.closed.logs.reading",

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from imapeval.llm.structured.faults import looks_like_refusal
 from imapeval.llm.structured.json_objects import strip_reasoning
+from imapeval.text.language import HAN
 from imapeval.text.negation.stance import is_choice_denied
 from imapeval.text.normalise import normalise_unicode
 
@@ -40,7 +41,7 @@ READINGS: tuple[Reading, ...] = get_args(Reading)
 _MARKUP = r"[*_`#$]+|\\(?:boxed|text|mathrm|textbf)\b"
 """Markdown and TeX around a label."""
 
-_BEGIN, _END = r"(?<![^\W\u4e00-\u9fff]|['’])", r"(?![^\W\u4e00-\u9fff]|['’])"
+_BEGIN, _END = rf"(?<![^\W{HAN}]|['’])", rf"(?![^\W{HAN}]|['’])"
 """What precedes and follows a name or label: no letter or digit, except a Chinese character."""
 
 _BRACKETS = str.maketrans(dict.fromkeys('()[]{}<>"“”‘「」『』【】《》', " "))
