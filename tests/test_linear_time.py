@@ -735,8 +735,6 @@ ELSEWHERE = {
     "metrics.judges.parsing.weights": "metrics.judges.parsing.scores.read_scores",
     "study.closed.logs.answers": "study.closed.logs.reading",
     "study.closed.logs.lm_eval": "study.closed.logs.reading",
-    "study.closed.task_table": "study.closed.reading.read_closed_answers:multilabel",
-    "study.closed.logs.table": "study.closed.logs.reading",
 }
 """Modules with a parser that is called by a reader above."""
 
