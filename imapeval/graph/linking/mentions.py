@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -19,12 +20,17 @@ if TYPE_CHECKING:
 
 _MAX_WORDS_EN = 8  # 99.9% of the names in answers are shorter
 _MAX_CHARACTERS_ZH = 20
-_WORD = re.compile(r"[A-Za-z0-9À-ÖØ-öø-ÿα-ω]+(?:[.'’][A-Za-z0-9]+)*[+%]?")
+# With subscripts ("B₁₂") and the marks of decomposed letters. Superscripts only begin a word ("¹³C"): after one they
+# refer to a footnote.
+_WORD = re.compile(r"[⁰¹²³⁴-⁹]*[A-Za-z0-9À-ÖØ-öø-ÿα-ω₀-₉\u0300-\u036f]+(?:[.'’][A-Za-z0-9]+)*[+%]?")
 # A name never extends across a comma or the end of a sentence or line. A bracket ends English names only: in Chinese an
-# abbreviation in brackets may belong to the name, as "Hp" in "幽门螺杆菌(Hp)感染".
+# abbreviation in brackets may belong to the name, as "Hp" in "幽门螺杆菌(Hp)感染". The period of "H. pylori" and
+# "St. John's wort" ends no sentence.
 _BREAKS = ",;:!?，；：！？。、\n\r"
-_STRETCH = re.compile(rf"(?:[^.()\[\]（）［］【】{re.escape(_BREAKS)}]|\.(?=\S))+")
-_LATIN = re.compile(r"[A-Za-z0-9]")
+_STRETCH = re.compile(
+    rf"(?:[^.()\[\]（）［］【】{re.escape(_BREAKS)}]|\.(?=\S)|(?<=\b[A-Z])\.(?= [a-z])|(?<=\bSt)\.(?= [A-Z]))+"
+)
+_LATIN = re.compile(r"[A-Za-z0-9₀-₉]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +108,8 @@ def _fold(text: str) -> tuple[str, list[int]]:
     places: list[int] = []
     gap = False
     for place, char in enumerate(text):
+        if unicodedata.combining(char):
+            continue  # a mark of the letter before it
         if char in _BREAKS:
             form = "\n"
         elif char == "." and text[max(0, place - 1) : place].isdigit() and text[place + 1 : place + 2].isdigit():

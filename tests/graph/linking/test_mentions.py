@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import unicodedata
 from typing import TYPE_CHECKING
 
 import pytest
@@ -31,6 +32,13 @@ NAMES: list[tuple[str, Lang]] = [
     ("heart", "en"),
     ("β-blocker", "en"),
     ("Hp感染", "zh"),
+    ("维生素B", "zh"),
+    ("H. pylori infection", "en"),
+    ("St. John's wort", "en"),
+    ("vitamin B", "en"),
+    ("vitamin B12", "en"),
+    ("13C urea breath test", "en"),
+    ("Sjögren's syndrome", "en"),
 ]
 
 
@@ -86,3 +94,31 @@ def test_a_name_ends_at_punctuation(scanner: MentionScanner, text: str, found: l
 def test_full_width_punctuation_ends_an_english_name_as_well(scanner: MentionScanner) -> None:
     assert scan(scanner, "heart，failure", "en") == ["heart"]
     assert scan(scanner, "heart failure", "en") == ["heart failure"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Treat H. pylori infection. Heart failure", ["H. pylori infection", "Heart failure"]),
+        ("St. John's wort", ["St. John's wort"]),
+        ("Take vitamin B. Heart failure", ["vitamin B", "Heart failure"]),
+        ("heart. Failure", ["heart"]),
+        ("heart. failure", ["heart"]),
+    ],
+)
+def test_the_period_of_an_abbreviated_genus_ends_no_name(scanner: MentionScanner, text: str, found: list[str]) -> None:
+    assert scan(scanner, text, "en") == found
+
+
+@pytest.mark.parametrize(
+    "text", ["vitamin B₁₂", "¹³C urea breath test", unicodedata.normalize("NFD", "Sjögren syndrome")]
+)
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_letters_and_digits_are_read_as_in_a_lookup(scanner: MentionScanner, text: str, lang: Lang) -> None:
+    (mention,) = scanner.scan(text if lang == "en" else f"患者有{text}，无发热", lang=lang)
+    assert (mention.text, mention.concepts) == (text, scanner._graph.lookup(text))
+
+
+def test_a_number_that_is_cut_off_is_another_name(scanner: MentionScanner) -> None:
+    assert scan(scanner, "维生素B₆") == scan(scanner, "vitamin B₆", "en") == []
+    assert scan(scanner, "vitamin B¹", "en") == ["vitamin B"]  # a footnote
