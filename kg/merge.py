@@ -169,7 +169,7 @@ _LOOSE: tuple[NameKind, ...] = ("lay", "brand", "abbreviation")
 
 def _list_own_keys(group: Group, *, excluding: Container[NameKind] = _LOOSE) -> list[str]:
     """Return the keys of the names that our own tables list for a concept; our own tables are grouped first."""
-    return list_keys(group.members[0], excluding=excluding) if group.sources[0] == "imap" else []
+    return list_keys(group.members[0], excluding=excluding) if group.members[0].source == "imap" else []
 
 
 class _ConceptBuilder:

@@ -158,30 +158,28 @@ def build_graph(
         ) from error
     with Graph.open() as shipped:
         stop = shipped.stop_list()
-
-    def report_stage(stage: str) -> Callable[[int, int], None] | None:
-        return None if progress is None else partial(progress, stage)
-
+    report: Callable[[str, int, int], None] = progress or (lambda _stage, _done, _total: None)
     with _garbage_collection_paused():
         records, reports = _read_sources(sources)
-        if progress is not None:
-            progress("merging", 0, 1)
+        report("merging", 0, 1)
         merged = merge(records)
         records.clear()
-        if progress is not None:
-            progress("merging", 1, 1)
-            progress("writing", 0, len(merged.concepts))
+        report("merging", 1, 1)
+        report("writing", 0, len(merged.concepts))
+        files: dict[str, list[str]] = {}
+        for read in reports:
+            files.setdefault(read.name, []).append(read.path.rpartition("/")[2])
         written = write_graph(
             out / GRAPH_FILE,
             merged.concepts,
             merged.names,
             stop=stop,
-            sources={report.name: report.path.rpartition("/")[2] for report in reports},
-            progress=report_stage("writing"),
+            sources={name: ", ".join(paths) for name, paths in files.items()},
+            progress=partial(report, "writing"),
         )
     remove_stale_indexes(out, written.hash)
     with Graph.open(out) as graph:
-        NgramIndex.build(graph, out, progress=report_stage("indexing n-grams"))
+        NgramIndex.build(graph, out, progress=partial(report, "indexing n-grams"))
     return _make_report(out, reports, merged, written)
 
 

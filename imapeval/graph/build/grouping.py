@@ -11,10 +11,10 @@ A record joins a concept of earlier sources, in this order of precedence,
 and, except for the first rule, if their types are compatible and their qualifiers are the same ("acute",
 "alcoholic"): sources often list narrower concepts among the synonyms of a broader one.
 
-The key of a name is its normal form without spaces, with one spelling of numerals ("type II", "type 2") and, for drugs,
-without a final "agent", "drug", "medicine" or "medication": "Non-Steroidal Anti-Inflammatory Agents" is "nonsteroidal
-anti-inflammatory drug". Two records of one source are never merged. Narrower, broader or related names are not
-evidence of identity.
+The key of a name is its normal form without spaces, with one spelling of numerals ("type II", "type 2") and of Chinese
+terms, and, for drugs, without a final "agent", "drug", "medicine" or "medication": "Non-Steroidal Anti-Inflammatory
+Agents" is "nonsteroidal anti-inflammatory drug". Two records of one source are never merged. Narrower, broader or
+related names are not evidence of identity.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from imapeval.graph.linking.spelling import spelling_variants
+from imapeval.graph.linking.spelling import unify_spelling
 from imapeval.text.dimensions.stages import ROMAN_NUMERALS
 from imapeval.text.normalise import normalise
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 SAMPLES = 10
 """Merged records listed for each source and reason."""
 
-# What `spelling_variants` may change in a normal form; it is too slow for all of millions of names.
+# What `unify_spelling` may change in a normal form; it is too slow for all of millions of names.
 _NUMERAL = re.compile(r"(?<![^ ])(?:\d{1,2}|[ivx]{1,4})(?![^ ])|[^\x00-\x7f]")
 
 # Types that sources use interchangeably ("fever"; "endoscopy", which is diagnostic and therapeutic).
@@ -55,13 +55,11 @@ class Group:
 
     Attributes:
         members: The records, those of the source with the highest precedence first.
-        sources: The key of each member's source.
         type: Type of the concept; None where no member gives one.
         position: Place among the concepts of the merged graph, from 0; None for a group that is not in it.
     """
 
     members: list[Record]
-    sources: list[str]
     type: ConceptType | None
     position: int | None = None
 
@@ -132,14 +130,16 @@ class Grouping:
             left: list[Record] = []
             for record in waiting:
                 group = rule.find(record)
-                if group is None or (source in group.sources and not rule.repeats_source):
+                if group is None or (
+                    not rule.repeats_source and any(member.source == source for member in group.members)
+                ):
                     left.append(record)
                 else:
-                    self._join(source, record, group, rule.why)
+                    self._join(record, group, rule.why)
                     placed.append((group, record))
             waiting = left
         for record in waiting:
-            group = Group([record], [source], record.type)
+            group = Group([record], record.type)
             self.groups.append(group)
             self.by_id[record.id] = group
             if searchable:
@@ -155,12 +155,11 @@ class Grouping:
             for other in dict.fromkeys(record.xrefs):
                 self._referring[other].append(record.id)
 
-    def _join(self, source: str, record: Record, group: Group, why: str) -> None:
-        self.counts[source, why] += 1
-        if len(samples := self.samples.setdefault((source, why), [])) < SAMPLES:
+    def _join(self, record: Record, group: Group, why: str) -> None:
+        self.counts[record.source, why] += 1
+        if len(samples := self.samples.setdefault((record.source, why), [])) < SAMPLES:
             samples.append((record.id, record.label, group.id, group.members[0].label))
         group.members.append(record)
-        group.sources.append(source)
         self.by_id[record.id] = group
         group.type = group.type or record.type
 
@@ -238,8 +237,7 @@ def make_key(text: str, kind: ConceptType | None) -> str:
     """Return the key by which a name is compared (see the module docstring); "" if it is only punctuation."""
     norm = normalise(text)
     if _NUMERAL.search(norm):
-        # Digits sort before letters and Chinese numerals: "type II" and "type 2" meet in "type 2".
-        norm = min([norm, *spelling_variants(norm)])
+        norm = unify_spelling(norm)
     if kind == "drug":
         norm = re.sub(r"(?<=[a-z]) (agent|drug|medicine|medication)$", "", norm)
     return norm.replace(" ", "")
@@ -283,8 +281,9 @@ def list_qualifiers(name: str) -> frozenset[str]:
 def have_same_qualifiers(one: str, other: str) -> bool:
     """Return whether two names have the same qualifiers.
 
-    "Type II" and "type 2" are the same, and a name without a type may be the same as one with "type II": Pompe disease
-    is glycogen storage disease type II.
+    "Type II" and "type 2" are the same. A name without a type may be the same as one with "type II", because Pompe
+    disease is glycogen storage disease type II; but "type 1" and "type 2" in digits are qualifiers, so it is not the
+    same as one with these.
     """
     if list_qualifiers(one) != list_qualifiers(other):
         return list_qualifiers(_use_digits(one)) == list_qualifiers(_use_digits(other))

@@ -94,23 +94,27 @@ class _ConceptBuilder:
         self._unnamed: list[str] = []
 
     def build(self, sources: Sequence[str]) -> Merged:
-        groups = [group for group in self._grouping.groups if self._is_named(group)]
-        for index, group in enumerate(groups):
-            group.position = index
+        groups: list[Group] = []
+        for group in self._grouping.groups:
+            if any(member.label or member.names for member in group.members):
+                group.position = len(groups)
+                groups.append(group)
+            else:
+                self._unnamed.append(group.id)
         above, cycles = self._collect_parents(groups, sources)
         inherited = _inherit_types(groups, above)
-        aliases = self._assign_aliases(groups)
+        claims = Counter(
+            xref for group in groups for xref in {other for member in group.members for other in member.xrefs}
+        )
         concepts: list[Concept] = []
         names: list[tuple[str, Name]] = []
         for group, parent_indices in zip(groups, above, strict=True):
             label = _choose_label(group)
             parents = tuple([groups[index].id for index in parent_indices])
             wholes = tuple(self._find_wholes(group))
-            concept_id = group.id
-            concepts.append(
-                Concept(concept_id, label, group.type or "other", parents, wholes, aliases.get(concept_id, ()))
-            )
-            names += [(concept_id, name) for name in _list_names(group, label)]
+            aliases = self._list_aliases(group, claims)
+            concepts.append(Concept(group.id, label, group.type or "other", parents, wholes, aliases))
+            names += [(group.id, name) for name in _list_names(group, label)]
         return Merged(
             concepts,
             names,
@@ -123,13 +127,6 @@ class _ConceptBuilder:
             self._unnamed,
             inherited,
         )
-
-    def _is_named(self, group: Group) -> bool:
-        for member in group.members:
-            if member.label or member.names:
-                return True
-        self._unnamed.append(group.id)
-        return False
 
     def _find_group(self, concept_id: str) -> Group | None:
         group = self._grouping.by_id.get(concept_id)
@@ -154,9 +151,9 @@ class _ConceptBuilder:
         edges: dict[tuple[int, int], None] = {}
         members: dict[str, list[tuple[int, Record]]] = {source: [] for source in sources}
         for index, group in enumerate(groups):
-            for source, member in zip(group.sources, group.members, strict=True):
+            for member in group.members:
                 if member.parents or member.parent_names:
-                    members[source].append((index, member))
+                    members[member.source].append((index, member))
         for source in sources:
             for index, member in members[source]:
                 for parent in self._find_parents(groups[index], member):
@@ -188,22 +185,14 @@ class _ConceptBuilder:
             elif parent is not group:
                 yield parent
 
-    def _assign_aliases(self, groups: Sequence[Group]) -> dict[str, tuple[str, ...]]:
-        claims: Counter[str] = Counter()
-        for group in groups:
-            if len(group.members) > 1 or group.members[0].xrefs:
-                claims.update({xref for member in group.members for xref in member.xrefs})
-
-        def list_aliases(group: Group) -> Iterator[str]:
-            for member in group.members:
-                yield member.id
-                yield from (x for x in member.xrefs if claims[x] == 1 and x not in self._grouping.by_id)
-
-        return {
-            group.id: tuple(dict.fromkeys(alias for alias in list_aliases(group) if alias != group.id))
-            for group in groups
-            if len(group.members) > 1 or group.members[0].xrefs
-        }
+    def _list_aliases(self, group: Group, claims: Mapping[str, int]) -> tuple[str, ...]:
+        """Return the other ids of a concept; `claims` has the number of concepts with each cross-reference."""
+        aliases: dict[str, None] = {}
+        for member in group.members:
+            aliases[member.id] = None
+            aliases |= dict.fromkeys(x for x in member.xrefs if claims[x] == 1 and x not in self._grouping.by_id)
+        del aliases[group.id]
+        return tuple(aliases)
 
 
 def _choose_label(group: Group) -> str:

@@ -46,7 +46,7 @@ def from_networkx(graph: nx.DiGraph[str], path: Path) -> WriteReport:
         raise UsageError("the networkx graph is undirected. Give a DiGraph with edges from the child to the parent.")
     above: dict[str, dict[str, list[str]]] = {"is-a": {}, "part-of": {}}
     for child, parent, kind in cast("Iterable[tuple[str, str, Any]]", graph.edges(data="kind", default="is-a")):
-        if kind not in above:
+        if kind not in ("is-a", "part-of"):
             raise UsageError(f"the edge {child!r} -> {parent!r} has the kind {kind!r}. Use 'is-a' or 'part-of'.")
         above[kind].setdefault(child, []).append(parent)
     concepts: list[Concept] = []
@@ -55,16 +55,20 @@ def from_networkx(graph: nx.DiGraph[str], path: Path) -> WriteReport:
     for node, attributes in cast("Iterable[tuple[object, dict[str, Any]]]", graph.nodes(data=True)):
         if not isinstance(node, str):
             raise UsageError(f"the node {node!r} is not a text. Use ids such as 'DOID:255'.")
-        for key in ("names", "aliases"):
-            if not isinstance(attributes.get(key, ()), (list, tuple)):
-                raise UsageError(f"the node {node!r} has the {key} {attributes[key]!r}. Give a list.")
+        if not isinstance(attributes.get("names", ()), (list, tuple)):
+            raise UsageError(f"the node {node!r} has the names {attributes['names']!r}. Give a list.")
+        if not _are_texts(attributes.get("aliases", ())):
+            raise UsageError(f"the node {node!r} has the aliases {attributes['aliases']!r}. Give a list of texts.")
+        label = attributes.get("label") or node
+        if not isinstance(label, str):
+            raise UsageError(f"the node {node!r} has the label {label!r}. Give a text, or none.")
         kind = attributes.get("type", "other")
         if kind not in get_args(ConceptType):
             raise UsageError(f"the node {node!r} has the type {kind!r}. Use one of {', '.join(get_args(ConceptType))}.")
         concepts.append(
             Concept(
                 node,
-                str(attributes.get("label") or node),
+                label,
                 kind,
                 tuple(above["is-a"].get(node, ())),
                 tuple(above["part-of"].get(node, ())),
@@ -74,6 +78,12 @@ def from_networkx(graph: nx.DiGraph[str], path: Path) -> WriteReport:
         names += ((node, _make_name(node, name)) for name in attributes.get("names", ()))
         if "general" in attributes:
             marked[bool(attributes["general"])].append(node)
+    stop = graph.graph.get("stop") or ()
+    sources: object = graph.graph.get("sources") or {}
+    if not _are_texts(stop):
+        raise UsageError(f"the graph has the stop list {stop!r}. Give a list of texts.")
+    if not isinstance(sources, dict) or not all(map(_are_texts, cast("dict[object, object]", sources).items())):
+        raise UsageError(f"the graph has the sources {sources!r}. Give a dict of texts, as {{name: version}}.")
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -84,23 +94,31 @@ def from_networkx(graph: nx.DiGraph[str], path: Path) -> WriteReport:
         names,
         general=marked[True],
         specific=marked[False],
-        stop=graph.graph.get("stop", ()),
-        sources=graph.graph.get("sources"),
+        stop=stop,
+        sources=cast("dict[str, str]", sources),
     )
     remove_stale_indexes(path, written.hash)
     return written
 
 
+def _are_texts(values: object) -> bool:
+    """Return whether a value is a collection of texts."""
+    return isinstance(values, (list, tuple, set, frozenset)) and all(
+        isinstance(value, str) for value in cast("Iterable[object]", values)
+    )
+
+
 def _make_name(node: str, value: object) -> Name:
     if isinstance(value, str):
         return Name(value, "zh" if has_chinese(value) else "en", "synonym", "networkx")
-    fix = "Give a text, or (text, lang, kind, source, scope)."
     try:
         name = Name(*cast("Sequence[Any]", value))
     except TypeError:
-        raise UsageError(f"the node {node!r} has the name {value!r}. {fix}") from None
-    if not all(isinstance(part, str) for part in cast("Sequence[object]", value)):
-        raise UsageError(f"the node {node!r} has the name {value!r}. {fix}")
+        name = None
+    if name is None or not _are_texts(name):
+        raise UsageError(
+            f"the node {node!r} has the name {value!r}. Give a text, or (text, lang, kind, source, scope)."
+        )
     for field, allowed in _ALLOWED.items():
         if getattr(name, field) not in allowed:
             raise UsageError(f"the node {node!r} has the name {value!r}: {field} is one of {', '.join(allowed)}.")

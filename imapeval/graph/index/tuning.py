@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from imapeval.graph.index.device import FaissDevice
 
 
-EXACT = "Flat"
-"""The recipe with unchanged vectors, all of which are searched."""
-
 _MIN_NAMES_FOR_CELLS = 20_000
 """Number of names from which vectors are sorted into cells; fewer are kept exactly, in 40 MB and 5 ms per query."""
 
@@ -64,7 +61,7 @@ def choose_recipe(names: int, dimension: int, *, max_bytes: int | None) -> Recip
         UsageError: The smallest index exceeds the limit.
     """
     if names < _MIN_NAMES_FOR_CELLS:
-        recipes = [_make_exact(names, dimension)]
+        recipes = [Recipe("Flat", 0, uses_pca=False, size=names * dimension * 4 + _OVERHEAD)]
     else:
         compressed = [_make_compressed(names, dimension, *how) for how in _COMPRESSED if how[0] < dimension]
         recipes = [_make_cells(names, dimension), *compressed]
@@ -75,10 +72,6 @@ def choose_recipe(names: int, dimension: int, *, max_bytes: int | None) -> Recip
         f"no index of {names} names of {dimension} dimensions fits into {max_bytes} bytes; "
         f"the smallest takes {recipes[-1].size}. Raise the limit."
     )
-
-
-def _make_exact(names: int, dimension: int) -> Recipe:
-    return Recipe(EXACT, 0, uses_pca=False, size=names * dimension * 4 + _OVERHEAD)
 
 
 def _make_cells(names: int, dimension: int) -> Recipe:

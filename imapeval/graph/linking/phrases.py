@@ -1,7 +1,8 @@
 """Analyses the wording of a value before names are looked up: brackets, words that do not change the meaning, the head.
 
-Pure functions over normal forms. The tables are conservative: a word is listed only if a clinician would consider the
-value the same without it. Severity, course, side and dose change the meaning and are not listed.
+Pure functions, over normal forms unless punctuation matters. The tables of light words are conservative: a word is
+listed only if a clinician would consider the value the same without it. Severity, course, side and dose change the
+meaning: they are cut off only to find the head of a value, which is then a broader concept.
 """
 
 from __future__ import annotations
@@ -80,8 +81,8 @@ _DOSE = re.compile(
     re.IGNORECASE,
 )
 _QUALIFIERS = re.compile(
-    r"(?:急性|慢性|亚急性|严重|重症|重度|中度|轻度|轻微|早期|中期|晚期|反复|复发性?|持续性?|间歇性?|阵发性?|原发性?|继发性?|先天性?|遗传性?"
-    r"|良性|恶性|双侧?|左侧?|右侧?|单侧|局部|全身性?|弥漫性?|小儿|儿童|婴幼?儿|新生儿|老年性?|妊娠期?|外用|静脉|一般|普通|常规|定期|适量|适当"
+    r"(?:急性|慢性|亚急性|严重|重症|重度|中度|轻度|轻微|早期|中期|晚期|反复|复发|持续|间歇|阵发|原发|继发|先天|遗传"
+    r"|良性|恶性|双侧?|左侧?|右侧?|单侧|局部|全身|弥漫|小儿|儿童|婴幼?儿|新生儿|老年|妊娠|外用|静脉|一般|普通|常规|定期|适量|适当"
     r"|[性型期部的])+"
 )
 

@@ -174,6 +174,18 @@ def spelling_variants(norm: str) -> Iterator[str]:
             yield spelling
 
 
+def unify_spelling(norm: str) -> str:
+    """Return the one spelling that a normal form and its other spellings have in common.
+
+    >>> unify_spelling("二型糖尿病"), unify_spelling("type ii diabetes")
+    ('2型糖尿病', 'type 2 diabetes')
+    """
+    norm = _rewrite_numerals(norm, _DIGITS)
+    for one, other in _EQUIVALENT_TERMS:
+        norm = norm.replace(one, other)
+    return norm
+
+
 def _rewrite_numerals(norm: str, numerals: tuple[str, ...]) -> str:
     """Return a normal form with its numerals in another system; those that it lacks stay."""
 

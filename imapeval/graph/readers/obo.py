@@ -37,7 +37,7 @@ def _recognise(path: Path, head: bytes) -> bool:
 
 
 def _find_name(head: bytes) -> str:
-    found = re.search(rb"^ontology:[ \t]*([\w./-]+)", head, re.MULTILINE)
+    found = re.search(rb"^ontology:[ \t]*([\w.:/-]+)", head, re.MULTILINE)
     name = found[1].decode().rpartition("/")[2].lower() if found else ""
     return name.removesuffix(".obo").removesuffix(".owl")
 

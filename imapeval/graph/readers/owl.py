@@ -41,7 +41,7 @@ def _recognise(path: Path, head: bytes) -> bool:
 
 
 def _find_name(head: bytes) -> str:
-    found = re.search(rb'<owl:Ontology rdf:about="[^"]*?([\w-]+)(?:\.owl)?[#/]?"', head)
+    found = re.search(rb'<owl:Ontology\s+rdf:about="[^"]*?([\w.-]+?)(?:\.owl)?[#/]?"', head)
     return found[1].decode().lower() if found else ""
 
 

@@ -138,9 +138,10 @@ def _start_record(source: Source, text: str, *, known: bool) -> Record | None:
     if known:
         term = canonical_curie(text)
         return None if term is None else Record(term, source.name, type=type_of_id(term))
-    # A concept without an id gets one from its name, so that rows with the same name mean the same concept.
-    slug = re.sub(r"\W+", "-", normalise(text)).strip("-")
-    return Record(f"{source.name}:{slug}", source.name) if slug else None
+    # A concept without an id gets one from its name, so that rows with the same name mean the same concept. The signs
+    # that a normal form keeps stay: "Rh+" is not "Rh-".
+    slug = re.sub(r"[^\w+%.]+", "-", normalise(text)).strip("-")
+    return Record(f"{source.name}:{slug}", source.name) if any(map(str.isalnum, slug)) else None
 
 
 def _is_id(text: str) -> bool:

@@ -87,7 +87,8 @@ class GraphDatabase:
 
     def query_in(self, clause: str, numbers: Iterable[int]) -> list[Any]:
         """Return the rows of SELECT <clause> IN (numbers), in as many statements as it takes."""
-        ordered = sorted(set(numbers))
+        # SQLite takes the integers of numpy, which the indexes return, for bytes.
+        ordered = sorted(set(map(int, numbers)))
         found: list[Any] = []
         for start in range(0, len(ordered), _BATCH):
             batch = ordered[start : start + _BATCH]

@@ -99,9 +99,11 @@ class Hierarchy:
     def _trace_ids(self, found: Ancestors, goal: int | None, *, is_part: bool) -> tuple[str, ...] | None:
         if goal is None or (goal, is_part) not in found:
             return None
-        path = trace_path((goal, is_part), found)
-        ids = self._database.ids_of(path)
-        return tuple(ids[number] for number in path)
+        path = [(goal, is_part)]
+        while path[-1] in found:
+            path.append(found[path[-1]][1])
+        ids = self._database.ids_of(number for number, _ in path)
+        return tuple(ids[number] for number, _ in reversed(path))
 
 
 def find_ancestors(start: int, steps: Iterable[tuple[int, int, int]]) -> Ancestors:
@@ -131,11 +133,3 @@ def find_ancestors(start: int, steps: Iterable[tuple[int, int, int]]) -> Ancesto
         level = sorted(reached)
         found.update((there, (depth, reached[there])) for there in level)
     return found
-
-
-def trace_path(goal: tuple[int, bool], found: Ancestors) -> list[int]:
-    """Return the path from the start up to a goal that was found, both included."""
-    path = [goal]
-    while path[-1] in found:
-        path.append(found[path[-1]][1])
-    return [number for number, _ in reversed(path)]

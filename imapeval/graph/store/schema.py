@@ -17,7 +17,7 @@ SCHEMA_VERSION = 2
 KIND_RANKS: dict[NameKind, int] = {"name": 0, "synonym": 1, "lay": 2, "brand": 3, "abbreviation": 4}
 """Kinds of names, best first: where several concepts share a name, the best kind decides."""
 
-KINDS: tuple[NameKind, ...] = tuple(sorted(KIND_RANKS, key=KIND_RANKS.__getitem__))
+KINDS: tuple[NameKind, ...] = tuple(KIND_RANKS)
 """By rank: `name.kind` holds the rank."""
 
 SCOPES: tuple[Scope, ...] = ("exact", "narrow", "broad", "related")
@@ -61,8 +61,6 @@ def is_too_short(norm: str) -> bool:
 
 def is_storable(text: str) -> bool:
     """Return whether a text can be encoded: not if it has lone surrogates, which JSON can contain."""
-    if text.isascii():
-        return True
     try:
         text.encode()
     except UnicodeEncodeError:

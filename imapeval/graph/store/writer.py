@@ -218,8 +218,8 @@ def _make_rows(
                 if candidate[:2] < known[:2]:
                     best[norm, lang] = candidate
         if not best:
-            label = Name(concept.label, "en", "name", "label")
-            best["", ""] = (0, 0, "en", normalise(label.text), label)
+            label = Name(concept.label, "zh" if has_chinese(concept.label) else "en", "name", "label")
+            best["", ""] = (0, 0, label.lang, normalise(label.text), label)
         for scope, kind, lang, norm, name in sorted(best.values()):
             row += 1
             stop = int(norm in stopped or schema.is_too_short(norm))
@@ -264,7 +264,6 @@ class _HashingInserter:
 @contextmanager
 def _atomic_database(path: Path) -> Generator[sqlite3.Connection]:
     """Provide an empty database with all tables; when it is filled, create the indexes and move it into place."""
-    callers: BrokenPipeError | None = None
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         os.close(handle)
@@ -279,12 +278,7 @@ def _atomic_database(path: Path) -> Generator[sqlite3.Connection]:
                     f"{schema.TABLES}"
                 )
                 connection.execute("BEGIN")
-                try:
-                    yield connection
-                except BrokenPipeError as error:
-                    # Of `progress`, whose output was closed. Other errors may be of a full disk.
-                    callers = error
-                    raise
+                yield connection
                 connection.execute("COMMIT")
                 connection.executescript(schema.INDEXES)
             with draft.open("rb+") as file:
@@ -293,9 +287,9 @@ def _atomic_database(path: Path) -> Generator[sqlite3.Connection]:
             draft.replace(path)
         finally:
             draft.unlink(missing_ok=True)
+    except BrokenPipeError:
+        raise  # of `progress`, whose output was closed
     except (OSError, sqlite3.Error) as error:
-        if error is callers:
-            raise
         raise ResourceError(
             f"the graph cannot be written to {path} ({error}). Free some space, or choose another folder."
         ) from error

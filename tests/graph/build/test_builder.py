@@ -136,6 +136,13 @@ def test_sources_are_merged_and_reported(tmp_path: Path) -> None:
         assert graph.concept("Y:1").id == "X:2"
 
 
+def test_all_files_of_a_source_are_named(tmp_path: Path) -> None:
+    more = write(tmp_path / "x.tsv", "id,name\nX:2,哮喘\n")
+    build(tmp_path / "my.kg", write(tmp_path / "x.obo", OBO), more)
+    with Graph.open(tmp_path / "my.kg") as graph:
+        assert graph.stats()["sources"] == {"x": "x.obo, x.tsv"}
+
+
 def test_indexes_of_a_replaced_graph_are_removed(tmp_path: Path) -> None:
     out, encoder = tmp_path / "my.kg", open_encoder("use")
     source = write(tmp_path / "x.obo", OBO)

@@ -50,6 +50,20 @@ def test_exactly_one_format_recognises_a_file(
     assert (known.name, source.name, source.path) == (name, key, path)
 
 
+@pytest.mark.parametrize(
+    ("iri", "key"),
+    [
+        ("http://www.ebi.ac.uk/efo/efo.owl", "efo"),
+        ("https://www.orphadata.com/data/ontologies/ordo/last_version/ORDO_en_4.5.owl", "ordo_en_4.5"),
+    ],
+)
+def test_a_source_has_the_last_part_of_the_iri_of_its_ontology(tmp_path: Path, iri: str, key: str) -> None:
+    obo, owl = tmp_path / "a.obo", tmp_path / "a.owl"
+    obo.write_text(OBO.replace("mondo/imports/hp.owl", iri), encoding="utf-8")
+    owl.write_text(OWL.replace(' rdf:about="http://purl.obolibrary.org/obo/symp.owl', f'\n  rdf:about="{iri}'))
+    assert [open_source(str(path))[1].name for path in (obo, owl)] == [key, key]
+
+
 @pytest.mark.parametrize(("form", "key"), [("umls", "umls"), ("rxnorm", "rxnorm"), ("rf2", "snomedct")])
 def test_a_format_of_one_ontology_names_the_source(tmp_path: Path, form: str, key: str) -> None:
     # The folder of a release of UMLS is called META, and that of RxNorm rrf.

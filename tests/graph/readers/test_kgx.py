@@ -107,3 +107,15 @@ def test_nodes_are_read_first(tmp_path: Path, names: tuple[str, str]) -> None:
     for name, content in zip(names, (NODES, EDGES), strict=True):
         (tmp_path / name).write_text(content, encoding="utf-8")
     assert read(tmp_path)[0][0].names
+
+
+def test_names_have_their_language_and_blanks_are_none(tmp_path: Path) -> None:
+    rows = "id\tcategory\tname\tsynonym\nX:1\t\t糖尿病\tdiabetes|消渴\nX:2\t\t  \t | \n"
+    (tmp_path / "x_nodes.tsv").write_text(rows, encoding="utf-8")
+    first, second = read(tmp_path / "x_nodes.tsv")[0]
+    # A label is English, as in `Record`.
+    assert (first.label, [(name.text, name.lang, name.kind) for name in first.names]) == (
+        "",
+        [("糖尿病", "zh", "name"), ("diabetes", "en", "synonym"), ("消渴", "zh", "synonym")],
+    )
+    assert (second.label, second.names) == ("", [])

@@ -137,6 +137,15 @@ def test_a_concept_named_in_chinese_keeps_its_name(tmp_path: Path) -> None:
     assert second.names == [Name("发热", "zh", "synonym", "x")]
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Rh+", "Rh-"), ("HER2+ breast cancer", "HER2- breast cancer"), ("0.5 % saline", "5 % saline")],
+)
+def test_names_that_differ_in_a_sign_are_two_concepts(tmp_path: Path, one: str, other: str) -> None:
+    records, _ = read(tmp_path / "x.csv", f"concept,name\n{one},{one}\n{other},{other}\n")
+    assert len({record.id for record in records}) == 2
+
+
 def test_a_first_line_that_cannot_be_split_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_bytes(b'id,"name"\rX:1,"a"\r')

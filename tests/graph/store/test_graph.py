@@ -1,4 +1,5 @@
 import json
+import re
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import networkx as nx
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -463,6 +465,7 @@ def test_names_by_row(rich: Graph) -> None:
     found = rich.names_at(wanted)
     assert [(name.text, name.concept, name.lang) for name in found] == [rows[row - 1][1:] for row in wanted]
     assert found[1].norm == "heart"
+    assert rich.names_at(list(np.array(wanted))) == found  # as the indexes return them
     for row in (0, len(rows) + 1):
         with pytest.raises(UsageError, match=rf"\b{row}\b"):
             rich.names_at([1, row])
@@ -501,20 +504,32 @@ def test_edges_of_both_kinds_are_marked(rich: Graph) -> None:
 
 
 def test_a_plain_networkx_graph_becomes_a_compiled_one(tmp_path: Path) -> None:
-    plain: nx.DiGraph[str] = nx.DiGraph([("x:1", "x:2")])
+    plain: nx.DiGraph[str] = nx.DiGraph([("x:1", "x:2"), ("x:1", "代谢病")])
     plain.add_node("x:1", label="gout", type="disease", names=["podagra", "痛风"])
     from_networkx(plain, tmp_path / "plain.kg")
     with Graph.open(tmp_path / "plain.kg") as graph:
         assert graph.lookup("痛风") == graph.lookup("Podagra") == ("x:1",)
-        assert graph.concept("x:1").parents == ("x:2",)
+        assert graph.concept("x:1").parents == ("x:2", "代谢病")
+        assert [name.text for name in graph.names("代谢病", lang="zh")] == ["代谢病"]
         assert graph.concept("x:2").type == "other"
 
 
-def test_an_edge_of_another_kind_is_reported(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["treats", ["is-a"]])
+def test_an_edge_of_another_kind_is_reported(tmp_path: Path, kind: object) -> None:
     plain: nx.DiGraph[str] = nx.DiGraph()
-    plain.add_edge("x:1", "x:2", kind="treats")
-    with pytest.raises(UsageError, match=r"'x:1'.*'x:2'.*'treats'"):
+    plain.add_edge("x:1", "x:2", kind=kind)
+    with pytest.raises(UsageError, match=rf"'x:1'.*'x:2'.*{re.escape(repr(kind))}"):
         from_networkx(plain, tmp_path / "plain.kg")
+
+
+@pytest.mark.parametrize("attributes", [{"stop": [1]}, {"stop": "back"}, {"sources": {"a": 1}}, {"sources": ["a"]}])
+def test_an_attribute_of_the_graph_that_is_no_text_is_reported(tmp_path: Path, attributes: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=next(iter(attributes))):
+        from_networkx(nx.DiGraph(**attributes), tmp_path / "plain.kg")
+
+
+def test_missing_attributes_of_the_graph_are_none(tmp_path: Path) -> None:
+    assert from_networkx(nx.DiGraph(stop=None, sources=None), tmp_path / "plain.kg").concepts == 0
 
 
 def test_punctuation_is_not_a_name(tmp_path):
@@ -541,6 +556,8 @@ def test_a_lone_surrogate_is_not_found(graph):
         ("a", {"names": [[3, "en", "name", "s"]]}, "'a'"),
         ("a", {"names": [("gout", "de", "name", "x")]}, "'a'.*'de'.*lang"),
         ("a", {"aliases": "B:1"}, "'a'"),
+        ("a", {"aliases": [None]}, "'a'"),
+        ("a", {"label": float("nan")}, "'a'"),  # a missing cell of pandas
         ("a", {"type": "illness"}, "'a'.*'illness'"),
     ],
 )

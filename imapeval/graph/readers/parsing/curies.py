@@ -70,8 +70,7 @@ def canonical_curie(text: str) -> str | None:
         return text  # the most frequent case
     if local.startswith("//"):
         prefix, local = _split_iri(text)
-    if _PREFIXES.get(prefix) != prefix:
-        prefix = _find_prefix(prefix)
+    prefix = _find_prefix(prefix)
     local = local.strip()
     # Text with spaces is a sentence with a colon. Lone surrogates, which JSON can contain, cannot be stored.
     return f"{prefix}:{local}" if prefix and local and " " not in local and local.isprintable() else None
@@ -94,5 +93,4 @@ def _find_prefix(prefix: str) -> str:
     capitals = prefix.upper()
     if capitals in _LITERATURE:
         return ""
-    bare = _RELEASE.sub("", capitals)
-    return _PREFIXES.get(capitals) or _PREFIXES.get(bare) or prefix
+    return _PREFIXES.get(_RELEASE.sub("", capitals), prefix)

@@ -41,8 +41,6 @@ _KINDS: dict[str, NameKind] = {
 # Types of synonyms in HPO and Mondo that are no longer, or never were, names.
 _DISCARDED = frozenset(("obsolete_synonym", "deprecated", "exclude"))
 
-_SKIPPED_LANG = "names in other languages"
-
 # Properties from a part to its whole, by local name or as CURIEs.
 _PART_OF = frozenset(("part_of", "BFO_0000050", "BFO:0000050"))
 
@@ -78,7 +76,7 @@ def add_name(
     """
     known_lang = find_lang(lang)
     if known_lang is None:
-        source.skipped[_SKIPPED_LANG] += 1
+        source.skipped["names in other languages"] += 1
         return
     text = " ".join(text.split())
     if not text or len(text) > MAX_NAME:

@@ -68,17 +68,17 @@ def find_tables(path: Path, tables: Sequence[str]) -> list[Path]:
         else:
             problem, fix = f"there is no {tables[0]} in it", "Give the folder of the release."
         raise InputError(problem, path=path, fix=fix)
-    found = [_find_table(folder, table) for table in tables]
-    widths = (NAME_COLUMNS, RELATION_COLUMNS, TYPE_COLUMNS)
-    for table, file, width in zip(tables, found, widths, strict=True):
-        if file is None:
+    found: list[Path] = []
+    for table, width in zip(tables, (NAME_COLUMNS, RELATION_COLUMNS, TYPE_COLUMNS), strict=True):
+        if (file := _find_table(folder, table)) is None:
             raise InputError(
                 f"{table} is missing",
                 path=folder,
                 fix=f"Copy it from the release to where {tables[0]} is: relations and types are in separate files.",
             )
         check_complete(file, separator="|", width=width + 1)
-    return [file for file in found if file is not None]
+        found.append(file)
+    return found
 
 
 def _find_table(folder: Path, table: str) -> Path | None:
