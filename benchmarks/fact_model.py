@@ -41,7 +41,7 @@ DATA = Path(__file__).parent
 HELD_OUT_EVERY = 6
 """Every sixth line of `relation_items.jsonl` is held out from training."""
 NOT_FOR_TRAINING = ("held", "blind", "rules")
-"""Splits of `field_pairs.tsv`: pairs by two writers; ordinary ones, written last; and those that led to rules."""
+"""Splits of `field_pairs.tsv`: pairs by four writers; ordinary ones, written last; and those that led to rules."""
 
 Sides = tuple[list[str], list[str], Lang]
 """The facts of a reference and of a response, and their language."""

@@ -109,7 +109,7 @@ class HybridMatcher:
             similarity="centred-cosine+token-dice,by-stance",
             **({} if self.facts is None else {"agreement": self.facts.identity}),
             **others,
-            v="30",
+            v="31",
         )
 
     async def match(

@@ -97,7 +97,7 @@ class LexiconReader:
     @property
     def signature(self) -> str:
         weights = {} if self.facts is None else {"importance": self.facts.identity}
-        return signature("lexicon", graph=self.graph.hash[:12], **weights, v="19")
+        return signature("lexicon", graph=self.graph.hash[:12], **weights, v="20")
 
     @property
     def concurrency(self) -> int:
