@@ -12,7 +12,7 @@ FILE = "imapeval.toml"
 _PROJECT_FILE = "pyproject.toml"
 
 _NOT_FROM_FILES = {
-    **dict.fromkeys(("base-url", "engine", "token"), "send texts and keys elsewhere"),
+    **dict.fromkeys(("base-url", "engine", "token", "url"), "send texts and keys elsewhere"),
     **dict.fromkeys(("html", "junit", "out", "summary", "table"), "write to any file of yours"),
 }
 """Options with which a file in a folder that somebody else made could do harm, and how."""
@@ -114,6 +114,8 @@ class _Reader:
             read = self.read_group if hasattr(command, "commands") else self._read_command
             inner = f"{table}.{name}" if table else name
             defaults[name] = read(command, tables.get(name, {}), {**shared, **own}, table=inner)
+        if group.invoke_without_command:
+            defaults |= self._read_command(group, {}, {**shared, **own}, table=table)
         return defaults
 
     def _read_command(
@@ -174,13 +176,13 @@ def _fits(option: Any, value: Any) -> bool:
     return isinstance(value, bool) == bool(option.is_flag)
 
 
-def walk_commands(group: Any) -> Iterator[Any]:
-    """Yield the commands of a group and of the groups in it."""
-    for command in group.commands.values():
-        if hasattr(command, "commands"):
-            yield from walk_commands(command)
-        else:
-            yield command
+def walk_commands(command: Any) -> Iterator[Any]:
+    """Yield a command, or those of a group and of the groups in it; also groups that do something by themselves."""
+    inner: dict[str, Any] | None = getattr(command, "commands", None)
+    if inner is None or command.invoke_without_command:
+        yield command
+    for one in (inner or {}).values():
+        yield from walk_commands(one)
 
 
 def _options(command: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """`--dry-run`: the calls to a language model, their tokens and their cost, without sending any."""
 
 import asyncio
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,8 +105,8 @@ def print_dry_run(
                 "completion_tokens": most.usage.completion_tokens,
                 "usd": most_usd,
             },
-            "price": None if price is None else asdict(price),
-            "tasks": [asdict(task) for task in forecast.tasks],
+            "price": price,
+            "tasks": forecast.tasks,
             "assumed": forecast.assumed,
             "failed": forecast.failed,
         }

@@ -4,7 +4,8 @@ import errno
 import os
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable
+from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -18,7 +19,7 @@ from imapeval.cli.commands import batch, closed, extract, kg, rate, relate, scor
 from imapeval.cli.commands.inventory import cache, datasets, metrics, models, prompts
 from imapeval.cli.commands.runs import compare, export, report, review
 from imapeval.cli.config import read_config, walk_commands
-from imapeval.cli.options import spell_option
+from imapeval.cli.options import find_given
 from imapeval.cli.output import echo
 from imapeval.errors import ImapEvalError
 from imapeval.redaction import redact_message, redact_warnings
@@ -32,6 +33,7 @@ class _Commands(TyperGroup):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         for command in walk_commands(self):
+            command.parse_args = partial(_report_options, command.parse_args)
             for parameter in command.params:
                 if _is_local(command, parameter):
                     parameter.callback = _refuse_url
@@ -95,10 +97,18 @@ def _options(  # pyright: ignore[reportUnusedFunction]  # typer calls it
     found = read_config(context.command, Path.cwd())
     if found is None:
         return
-    path, defaults = found
-    context.default_map = defaults
-    if used := _name_options(defaults.get(context.invoked_subcommand, {})):
-        echo(f"options from {path}: {', '.join(used)}", err=True)
+    context.obj, context.default_map = found
+
+
+def _report_options(parse: Callable[[Any, list[str]], Any], context: Any, args: list[str]) -> Any:
+    """Parse the arguments of a command, and print which options are from a file, also if one of them is wrong."""
+    of_subcommand = any(arg in getattr(context.command, "commands", ()) for arg in args)
+    try:
+        return parse(context, args)
+    finally:
+        taken = [option.removeprefix("--") for option in find_given(context, source="DEFAULT_MAP").values()]
+        if taken and not of_subcommand:
+            echo(f"options from {context.obj}: {', '.join(taken)}", err=True)
 
 
 _NAMED_RUN = "NAME=RUN"
@@ -122,13 +132,6 @@ def _refuse_url(_: Any, parameter: Any, value: object) -> object:
     if any(is_url(str(item)) and not str(item).startswith(databases) for item in values):
         raise typer.BadParameter("this is a URL; give a file or folder of this computer", param=parameter)
     return value
-
-
-def _name_options(defaults: Mapping[str, Any]) -> list[str]:
-    names: dict[str, None] = {}
-    for name, value in defaults.items():
-        names |= dict.fromkeys(_name_options(value) if isinstance(value, dict) else [spell_option(name)])  # pyright: ignore
-    return list(names)
 
 
 app.command("score")(score.score)

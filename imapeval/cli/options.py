@@ -5,9 +5,9 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, overload
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, overload
 
 import typer
 
@@ -30,12 +30,14 @@ def spell_option(name: str) -> str:
     return name.strip("_").replace("_", "-")
 
 
-def find_typed(context: typer.Context) -> dict[str, str]:
-    """Return the options on the command line, not those from a file of options, by the names of their parameters."""
+def find_given(
+    context: typer.Context, *, source: Literal["COMMANDLINE", "DEFAULT_MAP"] = "COMMANDLINE"
+) -> dict[str, str]:
+    """Return the options on the command line, or those from a file of options, by the names of their parameters."""
     return {
         parameter.name: parameter.opts[0]
         for parameter in context.command.params
-        if (source := context.get_parameter_source(parameter.name or "")) and source.name == "COMMANDLINE"
+        if (found := context.get_parameter_source(parameter.name or "")) and found.name == source
     }
 
 
@@ -43,16 +45,15 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
     """Turn each parameter of a command that is a dataclass into one option per field of the dataclass.
 
     `options: LlmOptions` stands for all fields of `LlmOptions`, `options: Annotated[LlmOptions, ("llm", "base_url")]`
-    for these two. A field that the command has as a parameter of its own is that parameter. A parameter of type
-    `GivenOptions` gets the values of all options. The fields are annotated as typer requires. Called from Python, the
-    command takes the fields or the dataclass.
+    for these two. A parameter of type `GivenOptions` gets the values of all options. The fields are annotated as typer
+    requires, and have defaults. Called from Python, the command takes the fields or the dataclass.
     """
     groups: dict[str, tuple[Callable[..., Any], list[str]]] = {}
     parameters: list[inspect.Parameter] = []
-    declared = inspect.signature(command).parameters
-    overview = next((name for name, parameter in declared.items() if parameter.annotation is GivenOptions), None)
-    for parameter in declared.values():
-        if parameter.name == overview:
+    overview: str | None = None
+    for parameter in inspect.signature(command).parameters.values():
+        if parameter.annotation is GivenOptions:
+            overview = parameter.name
             continue
         kind, chosen = parameter.annotation, None
         if get_origin(kind) is Annotated and is_dataclass(get_args(kind)[0]):
@@ -62,24 +63,25 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
             continue
         by_name = {field.name: field for field in fields(kind)}
         groups[parameter.name] = kind, list(chosen or by_name)
-        for field in (by_name[name] for name in chosen or by_name if name not in declared):
-            default = inspect.Parameter.empty if field.default is MISSING else field.default
-            parameters.append(
-                inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=field.type)
+        parameters += [
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=by_name[name].default, annotation=by_name[name].type
             )
+            for name in chosen or by_name
+        ]
 
     @functools.wraps(command)
     def run(*args: Any, **given: Any) -> None:
+        flat: dict[str, Any] = {}
+        for name, value in given.items():
+            flat |= {field: getattr(value, field) for field in groups[name][1]} if name in groups else {name: value}
         every = {
             spell_option(name): str(value) if isinstance(value, Path) else value
-            for name, value in given.items()
+            for name, value in flat.items()
             if value is not None and name not in ("data", "json_output")
         }
         for name, (kind, names) in groups.items():
-            values = {
-                field: given[field] if field in declared else given.pop(field) for field in names if field in given
-            }
-            given.setdefault(name, kind(**values))
+            given.setdefault(name, kind(**{field: given.pop(field) for field in names if field in given}))
         if overview is not None:
             given[overview] = GivenOptions(every)
         command(*args, **given)
@@ -259,11 +261,6 @@ def parse_settings(values: list[str] | None) -> dict[str, dict[str, str]]:
     return settings
 
 
-def split_commas(text: str) -> list[str]:
-    """Split a comma-separated text; surrounding white space and empty names are dropped."""
-    return [name for name in (part.strip() for part in text.split(",")) if name]
-
-
 @overload
 def parse_names(text: str, option: str, *, unique: bool = True) -> list[str]: ...
 @overload
@@ -276,7 +273,7 @@ def parse_names(text: str | None, option: str, *, unique: bool = True) -> list[s
     """
     if text is None:
         return None
-    names = split_commas(text)
+    names = [name for name in (part.strip() for part in text.split(",")) if name]
     if not names:
         raise UsageError(f"{option} {text!r} names nothing. Separate names with commas.")
     return list(dict.fromkeys(names)) if unique else names
@@ -290,10 +287,7 @@ def choose_metrics(names: str, options: "dict[str, dict[str, str]]") -> "list[Me
     """
     from imapeval.metrics import registry
 
-    wanted = split_commas(names)
-    if not wanted:
-        raise UsageError(f"--metrics {names!r} names no metric. `imapeval metrics` lists them.")
-    return registry.choose(wanted, options)
+    return registry.choose(parse_names(names, "--metrics"), options)
 
 
 def choose_one(text: str, option: str, known: Sequence[Any]) -> Any:

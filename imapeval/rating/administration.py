@@ -40,7 +40,7 @@ def issue_links(study: RatingStudy, names: Iterable[str], *, again: bool = False
         Secrets of the links by name. Only their hashes are stored: they cannot be shown again, only replaced.
 
     Raises:
-        UsageError: A name is taken, or no seat is free; if `again`, there is no such rater.
+        UsageError: A name is taken, no seat is free, or the study has been stopped; if `again`, there is no such rater.
     """
     with study.database.write() as connection:
         return {
@@ -51,6 +51,7 @@ def issue_links(study: RatingStudy, names: Iterable[str], *, again: bool = False
 
 def _invite(connection: sa.Connection, name: str, seats: int) -> str:
     raters = schema.raters
+    require_running(connection)
     check_name(connection, name)
     free = sa.select(raters.c.id).where(raters.c.name.is_(None)).order_by(raters.c.id).limit(1)
     seat = connection.scalar(free.with_for_update())
@@ -109,6 +110,19 @@ def check_name(connection: sa.Connection, name: str) -> None:
         )
 
 
+def require_running(connection: sa.Connection) -> None:
+    """Check that raters still get answers.
+
+    Raises:
+        UsageError: The study has been stopped.
+    """
+    if is_stopped(connection):
+        raise UsageError(
+            "the study has been stopped, so raters get no further answers. Take its ratings with: imapeval rate export "
+            "STUDY"
+        )
+
+
 def find_rater(connection: sa.Connection, name: str) -> int:
     """Return the id of a rater.
 
@@ -137,7 +151,7 @@ def revoke_links(connection: sa.Connection, rater: int | None) -> None:
 
 
 def stop(study: RatingStudy, *, reason: str) -> None:
-    """End the study: nobody gets a further item. Entries of raters who were offline are still accepted.
+    """End the study: raters get no further items, only adjudicators do. Entries that raters made offline are accepted.
 
     Raises:
         UsageError: It has ended already.

@@ -14,6 +14,7 @@ from imapeval.study.data.ratings.database import is_url, make_database_url
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from contextlib import AbstractContextManager
 
     import sqlalchemy as sa
 
@@ -56,37 +57,21 @@ class Database:
             for suffix in ("", "-wal", "-shm"):
                 Path(self.place + suffix).unlink(missing_ok=True)
 
-    @staticmethod
-    def require_empty(connection: sa.Connection) -> None:
-        """Check that the database has no tables yet.
-
-        Raises:
-            UsageError: It has some.
-        """
-        import sqlalchemy as sa
-
-        if sa.inspect(connection).get_table_names():
-            raise UsageError("the database has tables already. Make an empty one with: createdb NAME")
-
-    @contextmanager
-    def read(self) -> Generator[sa.Connection]:
+    def read(self) -> AbstractContextManager[sa.Connection]:
         """Read one state of the database, whatever others write meanwhile.
 
         Raises:
             ResourceError: The database cannot be reached or is damaged.
         """
-        with self._transaction(isolation_level="REPEATABLE READ") as connection:
-            yield connection
+        return self._transaction(isolation_level="REPEATABLE READ")
 
-    @contextmanager
-    def write(self) -> Generator[sa.Connection]:
+    def write(self) -> AbstractContextManager[sa.Connection]:
         """Write in one transaction, which is on disk once the block has been left.
 
         Raises:
             ResourceError: The database cannot be reached, is full or is damaged.
         """
-        with self._transaction(isolation_level="READ COMMITTED") as connection:
-            yield connection
+        return self._transaction(isolation_level="READ COMMITTED")
 
     @contextmanager
     def _transaction(self, *, isolation_level: str) -> Generator[sa.Connection]:

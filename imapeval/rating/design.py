@@ -152,17 +152,12 @@ def order_items(items: Sequence[_T], question: Mapping[_T, int], *, rng: random.
         if 2 * most >= len(rest):
             top, number = counts.most_common(1)[0]
             forced = top if 2 * number > len(rest) and top != last else None
-        places = (
-            [
-                place
-                for place, item in enumerate(rest)
-                if (question[item] == forced if forced is not None else question[item] != last)
-            ]
-            if forced is not None or question[rest[-1]] == last
-            else [len(rest) - 1]
+        fitting = (
+            place
+            for place in reversed(range(len(rest)))
+            if (question[rest[place]] != last if forced is None else question[rest[place]] == forced)
         )
-        place = places[-1] if places else len(rest) - 1
-        item = rest.pop(place)
+        item = rest.pop(next(fitting, len(rest) - 1))
         counts[question[item]] -= 1
         ordered.append(item)
     return ordered

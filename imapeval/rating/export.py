@@ -63,7 +63,7 @@ def _to_row(record: RatingRecord, names: Sequence[str], *, by_facts: bool, after
         "confidence": record.confidence,
         "comment": record.comment,
         **{f"cannot_judge.{name}": record.cannot_judge.get(name) for name in names},
-        "spans": json.dumps(list(record.spans), ensure_ascii=False),
+        "spans": json.dumps(record.spans, ensure_ascii=False),
         "saw_facts": record.saw_facts,
         "after_stop": after_stop,
     }
@@ -126,7 +126,6 @@ def copy_study(study: RatingStudy, target: str) -> None:
     database = Database(target, create=True)
     try:
         with database.write() as copy, study.database.read() as source:
-            database.require_empty(copy)
             schema.create(copy, raters_per_answer=study.settings.raters_per_answer)
             for table in schema.metadata.sorted_tables:
                 for batch in source.execute(sa.select(table)).mappings().partitions(_BATCH):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -37,9 +38,12 @@ class RatingConflictError(ImapEvalError):
     """A different entry was saved under the same `client_id`."""
 
 
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+"""Characters that PostgreSQL cannot store; a browser can send them."""
+
+
 def _require_storable(text: str) -> str:
-    # PostgreSQL stores neither; a browser can send both.
-    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+    if UNSTORABLE.search(text):
         raise ValueError("contains a NUL character or half of a surrogate pair")
     return text
 
@@ -210,25 +214,6 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class EarlierRating:
-    """The rating of another rater, without the name, as an adjudicator sees it.
-
-    Attributes:
-        values: Ratings by dimension.
-        cannot_judge: Reasons by dimension.
-        comment: The rater's comment.
-        confidence: 1 to 3, or None.
-        spans: Marked errors.
-    """
-
-    values: Mapping[str, float]
-    cannot_judge: Mapping[str, str]
-    comment: str
-    confidence: int | None
-    spans: tuple[Span, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Item:
     """An answer as a rater sees it. It does not reveal the system, the answer's id or the purpose of the item.
 
@@ -244,7 +229,7 @@ class Item:
         facts: Marked facts; empty for raters who do not see them.
         entry: The rater's last entry; None if there is none.
         complete: Whether a complete entry is saved.
-        earlier: Ratings of others; empty except in adjudication.
+        earlier: Entries of the raters, whom they do not name; empty except in adjudication.
     """
 
     token: str
@@ -259,7 +244,7 @@ class Item:
     facts: tuple[Fact, ...]
     entry: Entry | None
     complete: bool
-    earlier: tuple[EarlierRating, ...] = ()
+    earlier: tuple[Entry, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,12 +253,10 @@ class Feedback:
 
     Attributes:
         expected: Correct ratings by dimension.
-        differences: The rater's ratings minus the correct ones.
         explanation: The owner's explanation, or "".
     """
 
     expected: Mapping[str, float]
-    differences: Mapping[str, float]
     explanation: str
 
 
@@ -300,12 +283,10 @@ class SavedEntry:
 
     Attributes:
         saved_at: UTC, ISO 8601.
-        complete: Whether every dimension is answered.
         values: Ratings by dimension.
     """
 
     saved_at: str
-    complete: bool
     values: Mapping[str, float]
 
 
@@ -315,21 +296,13 @@ class Progress:
 
     Attributes:
         done, total: Items with a complete entry, and all items.
-        training_done, training_total: The same of training items.
+        training_total: Number of training items.
         open: Positions (from 1) of items without a complete entry.
-        seconds: Total active time.
-        stopped: Whether the owner has ended the study, so that no further items are given.
+        stopped: Whether the owner has ended the study, so that raters get no further items.
     """
 
     done: int
     total: int
-    training_done: int
     training_total: int
     open: tuple[int, ...]
-    seconds: float
     stopped: bool
-
-    @property
-    def finished(self) -> bool:
-        """Whether nothing is left to do."""
-        return self.stopped or self.done == self.total

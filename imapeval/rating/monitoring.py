@@ -15,7 +15,7 @@ from imapeval.rating import schema
 from imapeval.rating.model import StoppingRule
 from imapeval.rating.rater_status import RaterStatus, judge_rater
 from imapeval.rating.records import RatingRecord, read_records
-from imapeval.rating.store import COMPLETE, is_stopped
+from imapeval.rating.store import is_stopped
 from imapeval.study.agreement.measure import STATISTICS, measure_agreement
 from imapeval.study.data.rated import Rated, rated_without_scores
 from imapeval.study.data.ratings.collection import Ratings
@@ -61,7 +61,8 @@ class Stopping:
         measure, dimension, limit: The rule (`StoppingRule`).
         value: Number of complete answers, or width of the interval; None while it is unknown.
         reached: Whether the rule is met.
-        sentence: The same in words.
+        state: The same in words.
+        sentence: The same, with whether to go on if the study has not been stopped.
     """
 
     measure: str
@@ -69,6 +70,7 @@ class Stopping:
     limit: float
     value: float | None
     reached: bool
+    state: str
     sentence: str
 
 
@@ -112,17 +114,9 @@ def overview(study: RatingStudy) -> Overview:
             )
         }
         seats = connection.execute(sa.select(raters).order_by(raters.c.id)).all()
-        counts = {
-            row.rater: (int(row.total), int(row.done or 0))
-            for row in connection.execute(
-                sa.select(
-                    assignments.c.rater,
-                    sa.func.count().label("total"),
-                    sa.func.sum(sa.case((COMPLETE, 1), else_=0)).label("done"),
-                )
-                .where(assignments.c.slot.is_not(None))
-                .group_by(assignments.c.rater)
-            )
+        given = sa.select(assignments.c.rater, sa.func.count().label("total")).where(assignments.c.slot.is_not(None))
+        counts: dict[int | None, int] = {
+            row.rater: row.total for row in connection.execute(given.group_by(assignments.c.rater))
         }
         stopped = is_stopped(connection)
     counted = [record for record in records if record.kind == "rating"]
@@ -130,13 +124,15 @@ def overview(study: RatingStudy) -> Overview:
     rated = _collect(counted, study.settings.dimensions)
     agreement = tuple(measure_agreement(rated)) if rated is not None else ()
     complete = sum(count == study.settings.raters_per_answer for count in by_answer.values())
+    wanted = len(questions) * study.settings.raters_per_answer
     rule = study.settings.stopping
+    advice = "" if stopped else ": all ratings are in" if len(counted) == wanted else ": go on"
     return Overview(
         answers=len(questions),
         complete=complete,
         ratings=len(counted),
-        ratings_total=len(questions) * study.settings.raters_per_answer,
-        unassigned=counts.get(None, (0, 0))[0],
+        ratings_total=wanted,
+        unassigned=counts.get(None, 0),
         stopped=stopped,
         raters=tuple(
             judge_rater(
@@ -147,13 +143,13 @@ def overview(study: RatingStudy) -> Overview:
                 role=seat.role,
                 invited=seat.name is not None,
                 left=seat.left_at is not None,
-                total=counts.get(seat.id, (0, 0))[0],
+                total=counts.get(seat.id, 0),
             )
             for seat in seats
         ),
         agreement=agreement,
         disputed=tuple(_find_disputed(records, questions)),
-        stopping=None if rule is None else _check_rule(rule, rated, complete),
+        stopping=None if rule is None else _check_rule(rule, rated, complete, advice=advice),
     )
 
 
@@ -233,10 +229,12 @@ def _find_disputed(records: Sequence[RatingRecord], questions: Mapping[int, str]
     return sorted(found, key=lambda one: (-one.apart, one.id))
 
 
-def _check_rule(rule: StoppingRule, rated: Rated | None, complete: int) -> Stopping:
-    def answer(value: float | None, reached: bool, sentence: str) -> Stopping:
-        advice = "stop" if reached else "go on"
-        return Stopping(rule.measure, rule.dimension, rule.limit, value, reached, f"{sentence}: {advice}.")
+def _check_rule(rule: StoppingRule, rated: Rated | None, complete: int, *, advice: str) -> Stopping:
+    """Return the state of the rule; `advice` ends the sentence about one that is not met, and is "" after the end."""
+
+    def answer(value: float | None, reached: bool, state: str) -> Stopping:
+        sentence = f"{state}{': stop' if reached and advice else advice}."
+        return Stopping(rule.measure, rule.dimension, rule.limit, value, reached, f"{state}.", sentence)
 
     if rule.measure == "answers":
         reached = complete >= rule.limit

@@ -24,7 +24,8 @@ _FEWEST = 10
 """Minimum number of answers for a flag. With 10, correlations from .55 on differ from 0 (one-sided, level .05)."""
 
 _LEVEL = 0.01
-"""Significance level of the tests of drift and of runs: with 20 careful raters, each flags one in every fifth study."""
+"""Significance level of the tests of drift and of runs: with 20 careful raters, each test flags one of them in one
+study out of five."""
 
 _PERMUTATIONS = 1999
 
@@ -145,7 +146,7 @@ def judge_rater(
 
 def _mean_difference(pairs: Sequence[tuple[Mapping[str, float], Mapping[str, float]]]) -> float | None:
     apart = [abs(one[name] - other[name]) for one, other in pairs for name in one if name in other]
-    return sum(apart) / len(apart) if apart else None
+    return fmean(apart) if apart else None
 
 
 def _differences(mine: Sequence[RatingRecord], counted: Sequence[RatingRecord]) -> Floats:
@@ -207,10 +208,7 @@ def _find_straight_line(mine: Sequence[RatingRecord], dimensions: Sequence[Dimen
 
     A run is long if the rater's ratings in random order rarely have one as long.
     """
-    given = [
-        tuple(record.values.get(one.name) for one in dimensions)
-        for record in sorted(mine, key=lambda record: record.order)
-    ]
+    given = [tuple(record.values.get(one.name) for one in dimensions) for record in mine]
     if len(given) < _FEWEST:
         return None
     codes = np.unique([str(one) for one in given], return_inverse=True)[1]

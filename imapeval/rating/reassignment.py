@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from imapeval.errors import UsageError
 from imapeval.rating import schema
-from imapeval.rating.administration import check_name, find_rater, issue_link, revoke_links
+from imapeval.rating.administration import check_name, find_rater, issue_link, require_running, revoke_links
 from imapeval.rating.database import now
 from imapeval.rating.design import insert_spread, insert_together, order_items
 from imapeval.rating.setup import make_assignment, record_event
@@ -50,16 +50,19 @@ def reassign(study: RatingStudy, name: str, *, to: str | None = None) -> HandedO
         to: A new or existing rater who gets all items. With None, each goes to the rater with the fewest unrated items.
 
     Raises:
-        UsageError: There is no such rater, both are the same, or an adjudicator is to be replaced by a rater.
+        UsageError: There is no such rater, both are the same, an adjudicator is to be replaced by a rater, or a rater
+            leaves a study that has been stopped.
         ResourceError: The study is damaged.
     """
-    assignments = schema.assignments
+    raters, assignments = schema.raters, schema.assignments
     with _write(study) as connection:
         leaver = find_rater(connection, name)
         if name == to:
             raise UsageError(f"{name!r} cannot take over from {name!r}. Name somebody else with --to.")
-        role = connection.scalar(sa.select(schema.raters.c.role).where(schema.raters.c.id == leaver))
-        if to is not None and role != "rater":
+        role = connection.scalar(sa.select(raters.c.role).where(raters.c.id == leaver))
+        if role == "rater":
+            require_running(connection)
+        elif to is not None:
             raise UsageError(
                 f"{name!r} is an adjudicator. Leave out --to, and then run imapeval rate adjudicate STUDY with another "
                 "--by NAME."
@@ -76,18 +79,22 @@ def reassign(study: RatingStudy, name: str, *, to: str | None = None) -> HandedO
         if waiting:
             tokens = [row.token for row in waiting]
             connection.execute(assignments.delete().where(assignments.c.token.in_(tokens)))
-        connection.execute(schema.raters.update().where(schema.raters.c.id == leaver).values(left_at=now()))
+        connection.execute(raters.update().where(raters.c.id == leaver).values(left_at=now()))
         revoke_links(connection, leaver)
         secret = None
-        takers = _find_active(connection)
-        if to is not None:
+        if to is None:
+            active = raters.c.role == "rater", raters.c.left_at.is_(None)
+            takers = list(connection.scalars(sa.select(raters.c.id).where(*active).order_by(raters.c.id)))
+        else:
             taker, secret = _find_or_add(connection, to, like=leaver)
             takers = [taker]
         given = _distribute(study, connection, [(row.answer, row.slot) for row in (*freed, *waiting)], takers)
         answers = {
             row.id: row.name for row in connection.execute(sa.select(schema.answers.c.id, schema.answers.c.name))
         }
-        seats = _name_seats(connection)
+        seats: dict[int | None, str] = {
+            row.id: row.name or f"seat {row.id}" for row in connection.execute(sa.select(raters.c.id, raters.c.name))
+        }
         record_event(
             connection,
             "reassigned",
@@ -103,6 +110,8 @@ def reassign(study: RatingStudy, name: str, *, to: str | None = None) -> HandedO
 
 def adjudicate(study: RatingStudy, answers: Sequence[str], *, by: str) -> HandedOver:
     """Give disputed answers to an adjudicator, who sees the ratings of the others without their names.
+
+    This is possible after the study has been stopped as well.
 
     Args:
         study: The study.
@@ -135,11 +144,8 @@ def adjudicate(study: RatingStudy, answers: Sequence[str], *, by: str) -> Handed
         taken = set(connection.scalars(sa.select(assignments.c.answer).where(*given)))
         wanted = {numbers[name] for name in answers if numbers[name][0] not in taken}
         questions = dict(sorted(wanted))
-        last = connection.scalar(
-            sa.select(sa.func.coalesce(sa.func.max(assignments.c.position), 0)).where(
-                assignments.c.rater == adjudicator
-            )
-        )
+        own = sa.select(sa.func.max(assignments.c.position)).where(assignments.c.rater == adjudicator)
+        last = int(connection.scalar(own) or 0)
         rng = random.Random(f"{study.settings.seed}/adjudication/{adjudicator}/{last}")
         ordered = order_items(list(questions), questions, rng=rng, together=study.settings.side_by_side)
         if ordered:
@@ -147,7 +153,7 @@ def adjudicate(study: RatingStudy, answers: Sequence[str], *, by: str) -> Handed
                 assignments.insert(),
                 [
                     make_assignment(("adjudication", answer), rater=adjudicator, slot=0, position=place)
-                    for place, answer in enumerate(ordered, int(last or 0) + 1)
+                    for place, answer in enumerate(ordered, last + 1)
                 ],
             )
         names = {id_: name for name, (id_, _) in numbers.items()}
@@ -162,12 +168,6 @@ def _write(study: RatingStudy) -> Generator[sa.Connection]:
             yield connection
     except IntegrityError as error:
         raise study.database.damaged(error.orig) from error
-
-
-def _find_active(connection: sa.Connection) -> list[int]:
-    raters = schema.raters
-    query = sa.select(raters.c.id).where(raters.c.role == "rater", raters.c.left_at.is_(None)).order_by(raters.c.id)
-    return list(connection.scalars(query))
 
 
 def _find_or_add(
@@ -265,8 +265,3 @@ def _insert_at_random(
         assignments.update().where(assignments.c.token == sa.bindparam("item")).values(position=sa.bindparam("place")),
         [{"item": token, "place": place} for place, token in enumerate(ordered, start)],
     )
-
-
-def _name_seats(connection: sa.Connection) -> dict[int | None, str]:
-    raters = connection.execute(sa.select(schema.raters.c.id, schema.raters.c.name))
-    return {row.id: row.name or f"seat {row.id}" for row in raters}

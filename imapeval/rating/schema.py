@@ -12,6 +12,8 @@ from functools import cache
 
 import sqlalchemy as sa
 
+from imapeval.errors import UsageError
+
 FORMAT = 1
 """Version of the tables; studies of other versions are refused."""
 
@@ -169,7 +171,13 @@ _STUDY_RATINGS = (
 
 
 def create(connection: sa.Connection, *, raters_per_answer: int) -> None:
-    """Make the tables, triggers and view in an empty database."""
+    """Make the tables, triggers and view in an empty database.
+
+    Raises:
+        UsageError: It has tables already.
+    """
+    if sa.inspect(connection).get_table_names():
+        raise UsageError("the database has tables already. Make an empty one with: createdb NAME")
     _limit_raters(raters_per_answer).create_all(connection, checkfirst=False)
     for statement in _make_append_only(connection.dialect.name):
         connection.exec_driver_sql(statement)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 import secrets
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from imapeval.errors import InputError
 from imapeval.rating import schema
 from imapeval.rating.database import Database, now
 from imapeval.rating.design import assign_blocks, choose_repeats, insert_spread, order_items
+from imapeval.rating.model import UNSTORABLE
 from imapeval.study.data.scales import describe_scale, is_on_scale
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from imapeval.rating.model import Dimension, Fact, StudySettings
     from imapeval.types import Sample
-
-_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 ItemKey = tuple[str, int]
 """Kind and answer of an item."""
@@ -63,12 +61,10 @@ def create_study(place: str, settings: StudySettings, content: StudyContent) -> 
     database = Database(place, create=True)
     try:
         with database.write() as connection:
-            database.require_empty(connection)
             schema.create(connection, raters_per_answer=settings.raters_per_answer)
-            created = now()
             connection.execute(
                 schema.study.insert().values(
-                    id=1, format=schema.FORMAT, settings=settings.model_dump(mode="json"), created_at=created
+                    id=1, format=schema.FORMAT, settings=settings.model_dump(mode="json"), created_at=now()
                 )
             )
             connection.execute(
@@ -245,4 +241,4 @@ def _read_expected(sample: Sample, dimensions: Sequence[Dimension], *, purpose: 
 
 def _clean(text: str) -> str:
     """Return the text with characters that PostgreSQL cannot store replaced one by one, so that positions stay."""
-    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -12,7 +12,6 @@ from imapeval.errors import ResourceError, UsageError
 from imapeval.rating import schema
 from imapeval.rating.database import Database, now
 from imapeval.rating.model import (
-    EarlierRating,
     Entry,
     Fact,
     Feedback,
@@ -96,12 +95,12 @@ class RatingStudy:
             return frozenset(connection.scalars(query))
 
     def next_item(self, rater: Rater) -> Item | None:
-        """Return the first item without a complete entry; None if there is none, or the study has been stopped.
+        """Return the first item without a complete entry; None if there is none, or the study is over for the rater.
 
         Training comes first: no other item is given before all of it is complete.
         """
         with self.database.read() as connection:
-            if is_stopped(connection):
+            if _is_over(connection, rater):
                 return None
             query = sa.select(schema.assignments.c.token).where(*_of_rater(rater), ~COMPLETE).order_by(*_IN_ORDER)
             token = connection.scalar(query.limit(1))
@@ -113,7 +112,7 @@ class RatingStudy:
         Args:
             rater: The rater.
             position: From 1. Items after the first one that is not complete are not given yet, and none that is not
-                complete once the study has been stopped.
+                complete once the study is over for the rater.
 
         Raises:
             UnknownItemError: There is no such item, or its turn has not come.
@@ -122,7 +121,7 @@ class RatingStudy:
             tokens = _list_items(connection, rater)
             first_open = next((place for place, (_, done) in enumerate(tokens, 1) if not done), len(tokens))
             if not 1 <= position <= len(tokens) or (
-                not tokens[position - 1][1] and (position > first_open or is_stopped(connection))
+                not tokens[position - 1][1] and (position > first_open or _is_over(connection, rater))
             ):
                 raise UnknownItemError(f"there is no item {position}.")
             return self._load_item(connection, rater, tokens[position - 1][0])
@@ -144,7 +143,7 @@ class RatingStudy:
             if fault := entry.find_fault(self.settings.dimensions, row.response):
                 raise UsageError(fault)
             complete = entry.is_complete(self.settings.dimensions)
-            feedback = _make_feedback(entry, row) if complete and row.kind == "training" else None
+            feedback = _make_feedback(row) if complete and row.kind == "training" else None
             same_id = entries.c.token == token, entries.c.client_id == entry.client_id
             if (before := connection.scalar(sa.select(entries.c.revision).where(*same_id))) is not None:
                 if _read_entry(connection, token, before) != entry:
@@ -189,13 +188,12 @@ class RatingStudy:
             for cell in connection.execute(rated):
                 values.setdefault(cell.revision, {})[cell.dimension] = cell.value
             query = (
-                sa.select(entries.c.revision, entries.c.saved_at, entries.c.complete)
+                sa.select(entries.c.revision, entries.c.saved_at)
                 .where(entries.c.token == token)
                 .order_by(entries.c.revision)
             )
             return tuple(
-                SavedEntry(saved_at, complete, values.get(revision, {}))
-                for revision, saved_at, complete in connection.execute(query)
+                SavedEntry(saved_at, values.get(revision, {})) for revision, saved_at in connection.execute(query)
             )
 
     def feedback(self, rater: Rater, token: str) -> Feedback | None:
@@ -206,10 +204,9 @@ class RatingStudy:
         """
         with self.database.read() as connection:
             row = _find_item(connection, rater, token)
-            last = _find_last(connection, token, complete=True)
-            if last is None or row.kind != "training":
+            if row.kind != "training" or _find_last(connection, token, complete=True) is None:
                 return None
-            return _make_feedback(_read_entry(connection, token, last), row)
+            return _make_feedback(row)
 
     def progress(self, rater: Rater) -> Progress:
         """Return the progress of a rater."""
@@ -217,19 +214,11 @@ class RatingStudy:
             kinds = sa.select(schema.assignments.c.kind, COMPLETE.label("done"))
             query = kinds.where(*_of_rater(rater)).order_by(*_IN_ORDER)
             items = [(kind, bool(done)) for kind, done in connection.execute(query)]
-            training = [done for kind, done in items if kind == "training"]
-            seconds = connection.scalar(
-                sa.select(sa.func.coalesce(sa.func.sum(schema.entries.c.seconds), 0.0)).where(
-                    schema.entries.c.rater == rater.id
-                )
-            )
             return Progress(
                 done=sum(done for _, done in items),
                 total=len(items),
-                training_done=sum(training),
-                training_total=len(training),
+                training_total=sum(kind == "training" for kind, _ in items),
                 open=tuple(place for place, (_, done) in enumerate(items, 1) if not done),
-                seconds=float(seconds or 0),
                 stopped=is_stopped(connection),
             )
 
@@ -283,6 +272,11 @@ def _read_settings(database: Database) -> StudySettings:
 def is_stopped(connection: sa.Connection) -> bool:
     """Return whether the owner has ended the study."""
     return connection.scalar(sa.select(sa.exists().where(schema.events.c.kind == "stopped"))) is True
+
+
+def _is_over(connection: sa.Connection, rater: Rater) -> bool:
+    """Return whether a rater gets no further items. Disputes can be settled after the study has been stopped."""
+    return rater.role != "adjudicator" and is_stopped(connection)
 
 
 def _of_rater(rater: Rater) -> tuple[sa.ColumnElement[bool], ...]:
@@ -354,7 +348,7 @@ def _read_entry(connection: sa.Connection, token: str, revision: int) -> Entry:
     )
 
 
-def _read_earlier(connection: sa.Connection, answer: int) -> tuple[EarlierRating, ...]:
+def _read_earlier(connection: sa.Connection, answer: int) -> tuple[Entry, ...]:
     """Return the ratings of an answer, in the order of the items' random tokens, which reveals no rater."""
     query = (
         sa.select(schema.assignments.c.token)
@@ -367,23 +361,8 @@ def _read_earlier(connection: sa.Connection, answer: int) -> tuple[EarlierRating
         .order_by(schema.assignments.c.token)
     )
     last = ((token, _find_last(connection, token, complete=True)) for token in connection.scalars(query).all())
-    found = [_read_entry(connection, token, revision) for token, revision in last if revision is not None]
-    return tuple(
-        EarlierRating(
-            values=one.values,
-            cannot_judge=one.cannot_judge,
-            comment=one.comment,
-            confidence=one.confidence,
-            spans=one.spans,
-        )
-        for one in found
-    )
+    return tuple(_read_entry(connection, token, revision) for token, revision in last if revision is not None)
 
 
-def _make_feedback(entry: Entry, row: Any) -> Feedback:
-    expected: dict[str, float] = row.expected
-    return Feedback(
-        expected=expected,
-        differences={name: entry.values[name] - value for name, value in expected.items() if name in entry.values},
-        explanation=row.explanation,
-    )
+def _make_feedback(row: Any) -> Feedback:
+    return Feedback(expected=row.expected, explanation=row.explanation)

@@ -86,7 +86,7 @@ def test_run_of_other_data(imapeval: Command, tmp_path: Path):
     ("args", "parts"),
     [
         (["--metrics", "rogue1"], ["unknown metric 'rogue1'", "Did you mean rouge1"]),
-        (["--metrics", ","], ["names no metric"]),
+        (["--metrics", ","], ["--metrics ',' names nothing"]),
         (["--map", "question"], ["--map 'question' is not NAME=COLUMN"]),
         (["--map", "id=a", "--map", "id=b"], ["'id': 'a' and 'b'"]),
         (["--loader", "xml"], ["unknown loader 'xml'", ", ".join(LOADERS)]),

@@ -1,5 +1,6 @@
 """Options from imapeval.toml."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,43 @@ def test_options_that_repeat(imapeval: Command, write_data: WriteData, tmp_path:
     assert done.returncode == 0, done.stderr
     options = Run(tmp_path / "other").manifest["options"]
     assert (options["limit"], options["metrics"]) == (2, "bleu")
+
+
+def read_notice(stderr: str) -> list[str]:
+    """Return the options that a command has taken from a file, as it prints them."""
+    (*_, named) = [line.partition(": ")[2] for line in stderr.splitlines() if line.startswith("options from ")] or [""]
+    return sorted(named.split(", ")) if named else []
+
+
+@pytest.mark.parametrize(
+    ("content", "command", "taken"),
+    [
+        ("json = true", "metrics", ["json"]),
+        ("json = true", "metrics show bleu", ["json"]),
+        ("[metrics]\noffline = true", "metrics show bleu", []),
+        ("[metrics]\noffline = true\njson = true", "metrics", ["json", "offline"]),
+        ("[study.power]\npower = 0.9\nr1 = 0.5", "study power", ["power", "r1"]),
+        ("scale = 'a=0:5'\nmap = {response = 'r'}\nlimit = 1", "datasets", []),
+        ("limit = 1\nmetrics = 'bleu'", "score sample-en --dry-run --limit 2", ["metrics"]),
+    ],
+)
+def test_options_are_named_where_they_are_taken(
+    imapeval: Command, tmp_path: Path, content: str, command: str, taken: list[str]
+):
+    (tmp_path / "imapeval.toml").write_text(content)
+    done = imapeval(*command.split())
+    assert done.returncode == 0, done.stderr
+    assert read_notice(done.stderr) == taken
+    assert done.stderr.count("options from ") == bool(taken)
+    if "json" in taken:
+        json.loads(done.stdout)
+
+
+def test_options_are_named_if_one_is_wrong(imapeval: Command, tmp_path: Path):
+    (tmp_path / "imapeval.toml").write_text("limit = 0")
+    done = imapeval("score", "sample-en")
+    assert done.returncode == 2
+    assert "limit" in read_notice(done.stderr)
 
 
 def test_the_nearest_file_counts(
@@ -101,6 +139,7 @@ WRITING = [
         ("limit = 1\nbase-url = 'http://127.0.0.1:1/v1'\n", 2, "--base-url"),  # Would receive texts and keys.
         ("[score]\nengine = 'ray:127.0.0.1:1'\n", 2, "--engine"),  # Would receive texts.
         ("[serve]\ntoken = 'x'\n", 2, "--token"),
+        ("[rate]\nurl = 'https://evil.example'\n", 2, "--url"),  # Would receive the secrets of raters' links.
         # Would write to any file that the user may write to, such as ~/.bashrc.
         *((f"[{command}]\n{key} = 'x'\n", 2, f"--{key}") for command, key in WRITING),
         ("limit = \n", 1, "TOML"),

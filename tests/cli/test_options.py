@@ -1,8 +1,10 @@
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import pytest
 
-from imapeval.cli.options import make_file_stem
+from imapeval.cli.options import GivenOptions, expand_options, make_file_stem
 
 
 @pytest.mark.parametrize(
@@ -31,3 +33,31 @@ def test_files_are_called_by_their_data(tmp_path: Path, monkeypatch: pytest.Monk
     folder.mkdir(parents=True)
     monkeypatch.chdir(folder)
     assert make_file_stem(data) == stem
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    votes: int = 1
+    folder: Path | None = None
+    unchosen: str = "x"
+
+
+@pytest.mark.parametrize(
+    ("given", "every"),
+    [
+        ({"limits": Limits(folder=Path("a")), "max_cost": 2.0}, {"votes": 1, "folder": "a", "max-cost": 2.0}),
+        ({"votes": 3, "folder": None, "max_cost": 2.0}, {"votes": 3, "max-cost": 2.0}),
+    ],
+)
+def test_all_options_are_json_values_however_they_are_given(given: dict[str, object], every: dict[str, object]):
+    seen: list[GivenOptions] = []
+
+    @expand_options
+    def command(
+        *, limits: Annotated[Limits, ("votes", "folder")], max_cost: float | None = None, options: GivenOptions
+    ) -> None:
+        assert (limits.votes, max_cost) == (every["votes"], 2.0)
+        seen.append(options)
+
+    command(**given)
+    assert seen == [every]

@@ -215,7 +215,7 @@ def test_stopping_at_the_width_of_an_interval(sqlite_studies: Studies):
     dimensions = [Dimension(name="accuracy", low=0, high=5, step=0.5)]
     rule = parse_stopping_rule("mean:accuracy:1.2", dimensions)
     study, raters = sqlite_studies.make(questions=12, raters=2, panel=2, stopping=rule)
-    assert overview(study).stopping == Stopping("mean", "accuracy", 1.2, None, False, ANY)
+    assert overview(study).stopping == Stopping("mean", "accuracy", 1.2, None, False, ANY, ANY)
     for seed, rater in enumerate(raters):
         sqlite_studies.rate_all(
             study, rater, rate_as(sqlite_studies, lambda item, rng: truth(item) + rng.choice([0, 0.5]), seed)

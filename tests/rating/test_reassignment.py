@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from imapeval.errors import ResourceError, UsageError
 from imapeval.rating import UnknownItemError
-from imapeval.rating.administration import issue_links
+from imapeval.rating.administration import issue_links, stop
 from imapeval.rating.monitoring import overview
 from imapeval.rating.reassignment import adjudicate, reassign
 
@@ -165,6 +165,26 @@ def test_disputes_of_an_adjudicator_who_leaves_go_to_another(sqlite_studies: Stu
     assert found.given == {"judge2": len(disputed) - 1}
     sqlite_studies.rate_all(study, sqlite_studies.identify(study, found.secret))
     assert all(one.adjudicated is not None for one in overview(study).disputed)
+
+
+def test_disputes_of_a_stopped_study_are_settled_and_its_raters_stay(sqlite_studies: Studies):
+    study, raters = sqlite_studies.make(questions=2, raters=2, panel=3, names=2)
+    for rater, accuracy in zip(raters, (1.0, 5.0), strict=True):
+        sqlite_studies.rate_all(study, rater, lambda _, accuracy=accuracy: sqlite_studies.enter(accuracy))
+    stop(study, reason="enough")
+    disputed = overview(study).disputed
+    assert disputed
+    judge = sqlite_studies.identify(study, adjudicate(study, [one.id for one in disputed], by="judge").secret)
+    assert study.item_at(judge, 1).position == 1
+    assert len(sqlite_studies.rate_all(study, judge)) == len(disputed)
+    assert all(one.adjudicated is not None for one in overview(study).disputed)
+    with pytest.raises(UsageError, match="stopped"):
+        reassign(study, raters[0].name)
+    with pytest.raises(UsageError, match="stopped"):
+        issue_links(study, ["late"])
+    # Entries that were made offline can be sent with a new link.
+    assert issue_links(study, [raters[0].name], again=True)
+    assert reassign(study, "judge").given == {}
 
 
 def test_an_adjudicator_does_not_take_over_from_a_rater(sqlite_studies: Studies):

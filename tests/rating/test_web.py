@@ -1,5 +1,6 @@
 """The web app on a real server, over HTTP."""
 
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -7,11 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from imapeval.rating import Dimension
 from imapeval.rating.administration import revoke
 from imapeval.rating.monitoring import overview
+from imapeval.rating.reassignment import adjudicate
 from imapeval.rating.setup import StudyContent
 from imapeval.rating.web import app
+from imapeval.rating.web.pages import render_owner
 from imapeval.study.data.ratings import read_ratings
+from tests.rating.conftest import Studies
 from tests.rating.site import ANSWERS, SYSTEMS, Site, enter, serve
 
 
@@ -28,7 +33,7 @@ def test_a_whole_study_over_http_names_no_system(site: Site):
             assert (saved["feedback"] is not None) == found["item"]["training"]
             assert site.ask(f"/api/history/{token}", secret=secret)[1][0]["values"]["accuracy"] == 3.5
             count += 1
-        assert (count, found["progress"]["finished"]) == (13, True)
+        assert (count, found["progress"]["done"], found["progress"]["total"]) == (13, 13, 13)
         assert site.ask("/api/at/3", secret=secret)[1]["item"]["position"] == 3
     everything = b"".join(site.seen)
     for telling in (*SYSTEMS, "secret-id", "practice-1", "anna", "ben"):
@@ -81,12 +86,49 @@ def test_who_may_see_what(site: Site):
     assert site.ask("/session", {"secret": anna})[0] == 401
 
 
+def test_an_adjudicator_gets_ratings_without_what_could_tell_the_raters(site: Site):
+    for name, value in (("anna", 1), ("ben", 5)):
+        while (item := site.ask("/api/next", secret=site.secrets[name])[1]["item"]) is not None:
+            entry = enter(values={"accuracy": value, "completeness": 4.0}, seconds=7)
+            assert site.ask(f"/api/items/{item['token']}", entry, secret=site.secrets[name])[0] == 200
+    secret = adjudicate(site.study, [one.id for one in overview(site.study).disputed], by="zoe").secret
+    item = site.ask("/api/next", secret=secret or "")[1]["item"]
+    assert sorted(one["values"]["accuracy"] for one in item["earlier"]) == [1, 5]
+    for one in item["earlier"]:
+        assert one.keys() == {"values", "cannot_judge", "comment", "confidence", "spans"}
+
+
 def test_the_owners_page_is_computed_once_in_a_while(site: Site, monkeypatch: pytest.MonkeyPatch):
     computed: list[object] = []
     monkeypatch.setattr(app, "overview", lambda study: computed.append(study) or overview(study))
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: site.ask("/", secret=site.secrets["owner"])[0], range(8)))
     assert (found, len(computed)) == ([200] * 8, 1)
+
+
+def test_an_adjudicated_rating_is_shown_as_it_was_given(sqlite_studies: Studies):
+    scale = Dimension(name="accuracy", low=0, high=5, step=0.25)
+    study, raters = sqlite_studies.make(questions=1, raters=2, panel=2, dimensions=(scale,))
+    for rater, value in zip(raters, (4.0, 5.0), strict=True):
+        sqlite_studies.rate_all(study, rater, lambda _, value=value: sqlite_studies.enter(value, None))
+    disputed = [one.id for one in overview(study).disputed]
+    judge = sqlite_studies.identify(study, adjudicate(study, disputed, by="judge").secret)
+    sqlite_studies.rate_all(study, judge, lambda _: sqlite_studies.enter(4.25, None), most=1)
+    page, _ = render_owner(study.settings, "en", overview(study))
+    assert page.count("<td>4, 5</td><td>4.25</td>") == 1
+    assert page.count("<td>4, 5</td><td>–</td>") == len(disputed) - 1
+
+
+def test_who_waits_as_long_as_told_is_not_refused(monkeypatch: pytest.MonkeyPatch):
+    """RFC 9110, 10.2.3: Retry-After is in whole seconds."""
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    limit = app._RateLimit(20)  # pyright: ignore[reportPrivateUsage]
+    for _ in range(20):
+        limit.count("anna")
+    now = 1.7  # One request is allowed every 3 seconds.
+    now += int(limit.refuse("anna").headers["Retry-After"])
+    assert not limit.is_exceeded("anna")
 
 
 def test_cookies_and_headers(site: Site):

@@ -122,10 +122,9 @@ def import_results(
 
 
 def _export_to_dict(exported: "BatchExport", waiting: dict[str, int]) -> dict[str, object]:
-    files = [{"path": str(file.path), "requests": file.requests, "bytes": file.bytes} for file in exported.files]
     return {
         "requests": sum(file.requests for file in exported.files),
-        "files": files,
+        "files": exported.files,
         "waiting": exported.waiting,
         "waiting_files": waiting,
         "samples": {

@@ -7,7 +7,7 @@ import typer
 
 from imapeval.cli.closed_tables import print_closed
 from imapeval.cli.commands.study.inputs import SeedOption
-from imapeval.cli.options import JsonOption, choose_one, find_typed, parse_names
+from imapeval.cli.options import JsonOption, choose_one, find_given, parse_names
 from imapeval.cli.output import Column, echo, emit, emit_json, interval_column
 from imapeval.errors import UsageError
 
@@ -125,7 +125,7 @@ def closed(
     sequence: a list of tags (B-DRUG, I-DRUG, O). ordinal: the right one of ordered labels, and a predicted number.
     grade: the right grade on a scale, and a predicted number.
     """
-    typed = find_typed(context)
+    typed = find_given(context)
     if (gold is None) != (predicted is None):
         raise UsageError("--gold and --predicted go together. Give both, or neither.")
     if gold is None or predicted is None:

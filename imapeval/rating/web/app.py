@@ -1,12 +1,13 @@
 """`imapeval rate serve`: the web app on which raters rate and the owner follows the study.
 
 A rater's link has the secret in its fragment, which browsers send to no server: the page `/enter` posts it once and
-gets a cookie that scripts cannot read. Every request looks up the owner of the cookie in the study. Pages load nothing
-from elsewhere; style and script are allowed by hash. Requests that change something must come from these pages.
+gets a cookie that scripts cannot read. Every request looks up in the study whose cookie it is. Pages load nothing from
+elsewhere; style and script are allowed by hash. Requests that change something must come from these pages.
 """
 
 # Annotations are not postponed: FastAPI evaluates those of the functions in `make_app`.
 import hashlib
+import math
 import threading
 import time
 from collections import OrderedDict
@@ -181,7 +182,7 @@ def make_app(study: RatingStudy, limits: RequestLimits, *, secure: bool) -> "App
         _require_same_origin(request)
         rater = authorise_rater(request)
         saved = study.save(rater, token, _parse(Entry, body))
-        return _json(asdict(saved) | {"progress": _progress_to_dict(study, rater)})
+        return _json(asdict(saved) | {"progress": asdict(study.progress(rater))})
 
     @app.exception_handler(HttpError)
     async def refuse(_: Request, error: HttpError) -> Response:  # pyright: ignore[reportUnusedFunction]
@@ -246,7 +247,7 @@ class _RateLimit:
         with self._lock:
             seconds = (1 - self._find_left(client)) * 60 / self._per_minute
         return HttpError(
-            429, "too-often", "Too many requests. Wait a moment.", {"Retry-After": str(max(1, round(seconds)))}
+            429, "too-often", "Too many requests. Wait a moment.", {"Retry-After": str(max(1, math.ceil(seconds)))}
         )
 
     def _find_left(self, client: str) -> float:
@@ -322,16 +323,12 @@ def _reply(error: HttpError) -> Response:
     return Response(error.body, error.status, error.headers, media_type="application/json")
 
 
-def _progress_to_dict(study: RatingStudy, rater: Rater) -> dict[str, Any]:
-    progress = study.progress(rater)
-    return asdict(progress) | {"finished": progress.finished}
-
-
 def _item_to_dict(study: RatingStudy, rater: Rater, item: Item | None) -> dict[str, Any]:
     shown: dict[str, Any] | None = None
     if item is not None:
         shown = asdict(item) | {"entry": None if item.entry is None else item.entry.model_dump(mode="json")}
-        shown["earlier"] = [asdict(one) | {"spans": [span.model_dump() for span in one.spans]} for one in item.earlier]
+        # Nothing but the rating itself, so that no rater can be recognised.
+        shown["earlier"] = [one.model_dump(mode="json", exclude={"client_id", "seconds"}) for one in item.earlier]
         feedback = study.feedback(rater, item.token) if item.training and item.complete else None
         shown["feedback"] = None if feedback is None else asdict(feedback)
-    return {"item": shown, "progress": _progress_to_dict(study, rater)}
+    return {"item": shown, "progress": asdict(study.progress(rater))}

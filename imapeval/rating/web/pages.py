@@ -51,7 +51,6 @@ def render_rating(settings: StudySettings, lang: str, link: str) -> tuple[str, s
         "link": link,
         "texts": load_texts(lang),
         "dimensions": [one.model_dump() for one in settings.dimensions],
-        "references": settings.show_reference,
     }
     return _render("rate.html", lang, scripts=_SCRIPTS, settings=settings, data=data)
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 import random
 import sqlite3
@@ -231,10 +230,17 @@ def test_links_are_issued_to_all_or_to_none(imapeval: Command, answers: Path, na
 def test_what_one_rater_cannot_take_over_others_can(imapeval: Command, answers: Path):
     run(imapeval, "init", answers, "--raters", 2, "--panel", 4, *INIT, "--out", "study.db")
     invite(imapeval, "study.db", "anna", "ben", "chen", "dora")
-    _, advice = run(imapeval, "reassign", "study.db", "anna", "--to", "ben").splitlines()
+    _, _, advice = run(imapeval, "reassign", "study.db", "anna", "--to", "ben").splitlines()
     assert "ben" in advice
     assert "--to" not in advice
     assert json.loads(run(imapeval, "reassign", "study.db", "anna", "--json"))["open"] == 0
+
+
+def test_reassigning_nothing_says_who_has_left(imapeval: Command, answers: Path):
+    run(imapeval, "init", answers, "--raters", 1, *INIT, "--out", "study.db")
+    rate_all("study.db", invite(imapeval, "study.db", "anna"))
+    (told,) = run(imapeval, "reassign", "study.db", "anna").splitlines()
+    assert "anna" in told
 
 
 def test_nobody_takes_over_by_the_name_of_the_owner(imapeval: Command, answers: Path):
@@ -251,6 +257,30 @@ def test_a_study_stops_by_its_rule(imapeval: Command, answers: Path):
     assert "12 of 12" in run(imapeval, "stop", "study.db")
     assert imapeval("rate", "stop", "study.db").returncode == 2
     assert "stopped" in run(imapeval, "status", "study.db")
+
+
+@pytest.mark.parametrize("rule", [(), ("--stop", "answers:13"), ("--stop", "mean:accuracy:0.001")])
+def test_a_study_stops_once_it_has_all_its_ratings(imapeval: Command, answers: Path, rule: tuple[str, ...]):
+    run(imapeval, "init", answers, "--raters", 1, *INIT, *rule, "--out", "study.db")
+    links = invite(imapeval, "study.db", "anna")
+    early = imapeval("rate", "stop", "study.db")
+    assert early.returncode == 2
+    assert ("rule" in early.stderr) == bool(rule)
+    rate_all("study.db", links)
+    assert "go on" not in run(imapeval, "status", "study.db")
+    assert "12 of 12 ratings" in run(imapeval, "stop", "study.db")
+    assert "before its end" not in run(imapeval, "log", "study.db")
+
+
+def test_a_study_that_is_stopped_early_is_stopped_once(imapeval: Command, answers: Path):
+    run(imapeval, "init", answers, "--raters", 1, *INIT, "--stop", "answers:12", "--out", "study.db")
+    told = run(imapeval, "stop", "study.db", "--anyway")
+    assert "0 of 12" in told
+    assert "go on" not in told + run(imapeval, "status", "study.db")
+    assert "before its end" in run(imapeval, "log", "study.db")
+    again = imapeval("rate", "stop", "study.db")
+    assert again.returncode == 2
+    assert "already" in again.stderr
 
 
 def test_facts_that_have_no_place_in_the_text_are_not_marked(imapeval: Command, write_data: Callable[..., Path]):
@@ -328,47 +358,6 @@ def test_what_init_refuses(imapeval: Command, answers: Path, tmp_path: Path, arg
     assert result.returncode == 2
     assert part in result.stderr
     assert not (tmp_path / "study.db").exists()
-
-
-@pytest.mark.parametrize(
-    ("system", "response", "named"),
-    [
-        ("alphabot", "As Alphabot I advise rest.", True),
-        ("a", "Take a break.", False),
-        ("rest", "Use a forest path.", False),
-        ("gpt-4", "I am GPT-4.", True),
-        ("gpt-4", "我是GPT-4模型。", True),
-        ("gpt-4", "I am GPT-4o.", False),
-        ("文心", "我是文心一言。", True),
-        ("文", "我是文心一言。", False),
-    ],
-)
-def test_a_response_that_names_its_system_is_told(
-    imapeval: Command, write_data: Callable[..., Path], system: str, response: str, named: bool
-):
-    data = write_data([Sample("a", "q?", ("r",), response, system=system)])
-    result = imapeval("rate", "init", data, "--raters", 1, *INIT, "--out", "study.db")
-    assert ("name their system" in result.stderr) is named
-
-
-@pytest.mark.parametrize(
-    ("data", "title", "stem"),
-    [("*.csv", "my data", "my-data"), (".", "my data", "my-data"), ("x y.jsonl.gz", "x y", "x-y")],
-)
-def test_a_study_is_called_by_its_data(
-    imapeval: Command, tmp_path: Path, monkeypatch, data: str, title: str, stem: str
-):
-    folder = tmp_path / "my data"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    if data.endswith(".gz"):
-        row = {"question": "Why?", "response": "So."}
-        (folder / data).write_bytes(gzip.compress(json.dumps(row).encode()))
-    else:
-        (folder / "a.csv").write_text("question,response\nWhy?,So.\n")
-    run(imapeval, "init", data, "--raters", 1, *INIT)
-    with RatingStudy(f"{stem}.study.db") as study:
-        assert study.settings.title == title
 
 
 def test_what_is_no_study(imapeval: Command, answers: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sqlite3
 from contextlib import closing
@@ -20,7 +21,8 @@ from imapeval.types import Imap, Pair, Sample
 if TYPE_CHECKING:
     from tests.cli.conftest import Command, WriteData
 
-INIT = ("--raters", 2, "--dimensions", "accuracy", "--scale", "0:5:1", "--out", "study.db")
+DESIGN = ("--raters", 2, "--dimensions", "accuracy", "--scale", "0:5:1")
+INIT = (*DESIGN, "--out", "study.db")
 SAMPLES = [Sample(id_, f"Does {id_} help?", (), f"{id_} helps.") for id_ in ("rest", "water")]
 
 
@@ -72,6 +74,62 @@ def test_a_response_that_means_none_is_not_rated(imapeval: Command, write_data: 
     done = imapeval("rate", "init", data, *INIT, "--missing", "")
     assert done.returncode == 0, done.stderr
     assert list_answers("name") == [("rest",), ("water",)]
+
+
+def test_rows_that_are_not_rated_are_counted(imapeval: Command, tmp_path: Path):
+    good, unanswered, bad = ({"id": str(n), "question": "Q?", "response": "A"} for n in range(3))
+    del unanswered["response"], bad["question"]
+    done = imapeval("rate", "init", write_rows(tmp_path / "data.jsonl", good, unanswered, bad), *INIT)
+    assert done.returncode == 0, done.stderr
+    assert "2 of 3 rows are bad" in done.stderr
+    assert list_answers("name") == [("0",)]
+
+
+def test_the_next_command_can_be_pasted(imapeval: Command, write_data: WriteData):
+    done = imapeval("rate", "init", write_data(SAMPLES), *DESIGN, "--out", "my study.db")
+    assert done.returncode == 0, done.stderr
+    assert "imapeval rate invite 'my study.db' NAME..." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("system", "response", "named"),
+    [
+        ("alphabot", "As Alphabot I advise rest.", True),
+        ("a", "Take a break.", False),
+        ("rest", "Use a forest path.", False),
+        ("gpt-4", "I am GPT-4.", True),
+        ("gpt-4", "我是GPT-4模型。", True),
+        ("gpt-4", "I am GPT-4o.", False),
+        ("文心", "我是文心一言。", True),
+        ("文", "我是文心一言。", False),
+    ],
+)
+def test_a_response_that_names_its_system_is_told(
+    imapeval: Command, write_data: WriteData, system: str, response: str, named: bool
+):
+    data = write_data([Sample("a", "q?", ("r",), response, system=system)])
+    result = imapeval("rate", "init", data, *INIT)
+    assert ("name their system" in result.stderr) is named
+
+
+@pytest.mark.parametrize(
+    ("data", "title", "stem"),
+    [("*.csv", "my data", "my-data"), (".", "my data", "my-data"), ("x y.jsonl.gz", "x y", "x-y")],
+)
+def test_a_study_is_called_by_its_data(
+    imapeval: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: str, title: str, stem: str
+):
+    folder = tmp_path / "my data"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    if data.endswith(".gz"):
+        row = {"question": "Why?", "response": "So."}
+        (folder / data).write_bytes(gzip.compress(json.dumps(row).encode()))
+    else:
+        (folder / "a.csv").write_text("question,response\nWhy?,So.\n")
+    assert imapeval("rate", "init", data, *DESIGN).returncode == 0
+    with RatingStudy(f"{stem}.study.db") as study:
+        assert study.settings.title == title
 
 
 def test_instructions_are_shown_without_a_byte_order_mark(imapeval: Command, write_data: WriteData, tmp_path: Path):

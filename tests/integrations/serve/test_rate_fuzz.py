@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 Schema = dict[str, Any]
 
 TEXT: Schema = {"type": "string", "pattern": r"^[^\u0000]*$"}
-NUMBER: Schema = {"type": "number"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
 RATING: Schema = {"enum": [step / 2 for step in range(11)]}
 
@@ -68,14 +67,12 @@ ENTRY = make_object(
 ERROR = make_object({"error": make_object({"kind": {"type": "string"}, "message": {"type": "string"}})})
 PROGRESS = make_object(
     {
-        **name_all(COUNT, "done", "total", "training_done", "training_total"),
+        **name_all(COUNT, "done", "total", "training_total"),
         "open": make_list(COUNT),
-        "seconds": NUMBER,
         "stopped": {"type": "boolean"},
-        "finished": {"type": "boolean"},
     }
 )
-FEEDBACK = make_object({"expected": {"type": "object"}, "differences": {"type": "object"}, "explanation": TEXT})
+FEEDBACK = make_object({"expected": {"type": "object"}, "explanation": TEXT})
 # Whatever else a reply had might name a system, an answer or a rater.
 ITEM = make_object(
     {
@@ -97,9 +94,7 @@ SAVED = make_object(
         "progress": PROGRESS,
     }
 )
-HISTORY = make_list(
-    make_object({"saved_at": {"type": "string"}, "complete": {"type": "boolean"}, "values": {"type": "object"}})
-)
+HISTORY = make_list(make_object({"saved_at": {"type": "string"}, "values": {"type": "object"}}))
 HTML, JSON = "text/html; charset=utf-8", "application/json"
 
 

@@ -1,7 +1,6 @@
 """`imapeval cache`: cached completions of language models, and indexes of graphs."""
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -9,9 +8,6 @@ from imapeval._resources import cache_folder
 from imapeval.cli.options import JsonOption
 from imapeval.cli.output import Column, echo, emit, emit_json
 from imapeval.errors import UsageError
-
-if TYPE_CHECKING:
-    from imapeval.graph.index.cache_cleanup import CachedIndex
 
 app = typer.Typer(
     help="Cached completions of language models and indexes of graphs.",
@@ -37,8 +33,8 @@ def info(json_output: JsonOption = False) -> None:
             "path": path,
             "bytes": size,
             "entries": total,
-            "models": [asdict(kept) for kept in models],
-            "indexes": [_index_to_dict(index) for index in indexes],
+            "models": models,
+            "indexes": indexes,
         }
         emit_json(content)
         return
@@ -109,11 +105,6 @@ def _clear_indexes(*, yes: bool, json_output: bool) -> None:
         typer.confirm("Rebuilding takes minutes for a large graph. Delete them?", abort=True, err=True)
     dropped = clear_cached_indexes()
     if json_output:
-        shown = {"path": cache_folder(), "dropped": [_index_to_dict(index) for index in dropped]}
-        emit_json(shown)
+        emit_json({"path": cache_folder(), "dropped": dropped})
     else:
         echo(f"indexes deleted from {cache_folder()}: {len(dropped):,}")
-
-
-def _index_to_dict(index: "CachedIndex") -> dict[str, Any]:
-    return {**asdict(index), "paths": [str(path) for path in index.paths]}

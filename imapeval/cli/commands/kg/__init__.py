@@ -1,5 +1,6 @@
 """`imapeval kg`: what the knowledge graph contains, and how it relates two values."""
 
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
@@ -72,7 +73,7 @@ def info(
         if not ids:
             raise UsageError(
                 f"the graph {graph.path} has no concept with the id or name {concept!r}. "
-                f"Search for it with: imapeval kg search {concept!r}"
+                f"Search for it with: imapeval kg search {shlex.quote(concept)}"
             )
         shown = [_describe(graph, concept_id) for concept_id in ids]
     if json_output:

@@ -59,12 +59,12 @@ def index(
     with open_graph(kg) as graph, show_indexing(quiet=json_output) as progress:
         path = graph.path.with_name(INDEX_FILE)
         made = NameIndex.build(graph, open_encoder(encoder), path, progress=progress)
-        found = {"path": str(path), "names": len(made), "bytes": path.stat().st_size, "encoder": made.encoder.identity}
+        size = path.stat().st_size
+        found = {"path": path, "names": len(made), "bytes": size, "encoder": made.encoder.identity}
     if json_output:
         emit_json(found, compact=True)
     else:
-        size = path.stat().st_size / 1e6
-        echo(f"{path}: {len(made):,} names, {size:.1f} MB, encoder {made.encoder.identity}")
+        echo(f"{path}: {len(made):,} names, {size / 1e6:.1f} MB, encoder {made.encoder.identity}")
 
 
 @contextmanager

@@ -74,17 +74,24 @@ def stop(
         bool, typer.Option("--anyway", help="Stop even if the rule is not met; the log will say so.")
     ] = False,
 ) -> None:
-    """End a study whose stopping rule is met: nobody gets a further answer."""
+    """End a study whose stopping rule is met: raters get no further answers."""
     with open_study(study) as opened:
         from imapeval.rating import administration
         from imapeval.rating.monitoring import overview
 
         found = overview(opened)
-        rule = found.stopping
-        met = found.ratings == found.ratings_total if rule is None else rule.reached
-        state = f"{found.ratings} of {found.ratings_total} ratings." if rule is None else rule.sentence
-        if not met and not anyway:
-            raise UsageError(f"the study has not met its stopping rule. {state} To stop anyway, add --anyway.")
+        rule, everything = found.stopping, found.ratings == found.ratings_total
+        reached = rule is not None and rule.reached
+        state = (
+            f"{found.ratings} of {found.ratings_total} ratings."
+            if rule is None or (everything and not reached)
+            else rule.state
+        )
+        met = reached or everything
+        # `administration.stop` says of a stopped study that it has been stopped.
+        if not (met or anyway or found.stopped):
+            why = "does not have all its ratings" if rule is None else "has not met its stopping rule"
+            raise UsageError(f"the study {why}. {state} To stop anyway, add --anyway.")
         administration.stop(opened, reason=state if met else f"before its end. {state}")
     echo(f"The study has been stopped: {state}")
 

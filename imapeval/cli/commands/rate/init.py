@@ -1,6 +1,7 @@
 """`imapeval rate init`."""
 
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -141,7 +142,10 @@ def init(
     study = out or f"{make_file_stem(data)}.study.db"
     create_study(study, settings, content)
     if len(answered) < len(samples):
-        echo(f"{len(samples) - len(answered)} of {len(samples)} rows have no response and are not rated.", err=True)
+        echo(
+            f"{len(samples) - len(answered)} of {len(samples)} rows are bad or have no response, and are not rated.",
+            err=True,
+        )
     if named := [sample.id for sample in answered if sample.system and _names_system(sample)]:
         echo(
             f"Responses that name their system, as raters will see ({len(named)}): {', '.join(named[:3])}"
@@ -152,7 +156,8 @@ def init(
     load = f"{each:g}" if each == int(each) else f"{int(each)} or {int(each) + 1}"
     echo(
         f"{study}: {pluralize(len(answered), 'answer')}, each rated by {raters} of "
-        f"{pluralize(settings.panel, 'rater')}; answers per rater: {load}. Next: imapeval rate invite {study} NAME...\n"
+        f"{pluralize(settings.panel, 'rater')}; answers per rater: {load}. Next: imapeval rate invite "
+        f"{shlex.quote(study)} NAME...\n"
         "How many answers and raters a study needs: imapeval study power RUN --ratings PILOT --width WIDTH"
     )
 

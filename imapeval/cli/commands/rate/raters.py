@@ -70,6 +70,8 @@ def reassign(
         from imapeval.rating import reassignment
 
         found = reassignment.reassign(opened, name, to=to)
+    if not json_output:
+        echo(f"{name} has left the study; the link no longer works.")
     _print(found, url, new=to, as_json=json_output)
 
 
@@ -102,16 +104,15 @@ def adjudicate(
 
 def _print(found: "HandedOver", url: str, *, new: str | None, as_json: bool) -> None:
     from imapeval.rating.administration import make_link
+    from imapeval.report.formatting import pluralize
 
     link = None if found.secret is None else make_link(url, found.secret)
     if as_json:
         emit_json({"given": found.given, "open": found.open, "link": link})
         return
     for name, count in found.given.items():
-        echo(f"{name} gets {count} {'answer' if count == 1 else 'answers'}.")
+        echo(f"{name} gets {pluralize(count, 'answer')}.")
     if found.open:
-        from imapeval.report.formatting import pluralize
-
         who, fix, end = (
             ("everybody", "Add a rater", " --to NEW-NAME") if new is None else (new, "Give them to the others", "")
         )

@@ -1,4 +1,4 @@
-"""`imapeval study`: runs x ratings, with statistics. One file per command; this one names them."""
+"""`imapeval study`: metrics compared with ratings, with statistics. This module names the commands."""
 
 import typer
 

@@ -1,6 +1,7 @@
 """`imapeval study corrections`."""
 
 import asyncio
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,7 +47,7 @@ def corrections(
 
     run = Run(folder)
     if not (folder / CORRECTIONS).exists():
-        raise UsageError(f"{folder} has no corrections. Make some with: imapeval review {folder}")
+        raise UsageError(f"{folder} has no corrections. Make some with: imapeval review {shlex.quote(str(folder))}")
     if out is not None:
         require_new_file(out)
     corrected = asyncio.run(correct_run(run, open_matcher(open_graph(kg))))

@@ -43,6 +43,13 @@ def take_one_metric(option: typer.CallbackParam, text: str | None) -> str | None
     return name
 
 
+def label_dimension(dimension: str) -> str:
+    """Return the name of a dimension as tables and sentences have it."""
+    from imapeval.study.data.findings import ALL
+
+    return "mean of all dimensions" if dimension == ALL else dimension
+
+
 RunFoldersArgument = Annotated[
     list[Path], typer.Argument(metavar="RUN...", help="Folders of runs, on the same or on different answers.")
 ]

@@ -80,27 +80,26 @@ class Scales {
     target.focus();
   }
 
-  // Gives the current row the value that a key stands for; says whether there is such a value.
+  // Gives the current row the value that a key stands for, if there is such a value.
   rate(value) {
     const {inputs, number, cannot, why} = this.rows[this.current], {low, high} = this.dimensions[this.current];
     if (number) {
-      if (value < low || value > high) return false;
+      if (value < low || value > high) return;
       number.value = value;
       cannot.checked = false;
     } else {
       const input = inputs.get(value);
-      if (!input) return false;
+      if (!input) return;
       input.checked = true;
       input.focus();
     }
     why.hidden = true;
     this.changed();
-    return true;
   }
 
   addHalf() {
     const value = this.read().values[this.dimensions[this.current].name];
-    return value !== undefined && this.rate(value + 0.5);
+    if (value !== undefined) this.rate(value + 0.5);
   }
 
   refuseToJudge() {

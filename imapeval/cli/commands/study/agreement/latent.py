@@ -1,6 +1,7 @@
 """`imapeval study latent`."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -64,7 +65,7 @@ def latent(
     for row in found:
         _print(row)
     if path is not None:
-        echo(f"Written to {path}. Use it with: imapeval study report RUN --ratings {path}")
+        echo(f"Written to {path}. Use it with: imapeval study report RUN --ratings {shlex.quote(str(path))}")
 
 
 def _print(found: "LatentTruth") -> None:

@@ -1,6 +1,7 @@
 """`imapeval study calibrate` and `imapeval study apply`: a metric on the scale of the ratings."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -102,7 +103,7 @@ def _print(made: "Calibration", out: Path) -> None:
         f"{errors.confidence:.0%} of cases. {errors.n} answers to {errors.questions} questions; each is predicted from "
         "answers to other questions."
     )
-    echo(f"Written to {out}. Use it with: imapeval study apply {out} RUN")
+    echo(f"Written to {out}. Use it with: imapeval study apply {shlex.quote(str(out))} RUN")
 
 
 def _print_groups(rows: "Sequence[GroupError]", by: str) -> None:

@@ -10,11 +10,12 @@ from imapeval.cli.commands.study.inputs import (
     RunFoldersArgument,
     SeedOption,
     StudyOptions,
+    label_dimension,
     list_coefficients,
 )
 from imapeval.cli.options import JsonOption, choose_one, expand_options
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json, interval_column
-from imapeval.study.data.findings import ALL, Comparison, Level
+from imapeval.study.data.findings import Comparison, Level
 
 _SENTENCES = 20
 """Sentences that are printed; the table says the same of all pairs."""
@@ -110,10 +111,8 @@ def _print(rows: Sequence[Comparison], *, seed: int) -> None:
             (row for row in rows if row.dimension == dimension),
             key=lambda row: (2.0 if row.p is None else row.p, -abs(row.difference or 0.0)),
         )
-        over = "mean of all dimensions" if dimension == ALL else dimension
-        _print_table(
-            f"{find_coefficient(first.coefficient).title}, {first.level.replace('-', ' ')}, {over}", of_dimension
-        )
+        title = f"{find_coefficient(first.coefficient).title}, {first.level.replace('-', ' ')}"
+        _print_table(f"{title}, {label_dimension(dimension)}", of_dimension)
         for row in of_dimension[:_SENTENCES]:
             echo(row.sentence)
         if len(of_dimension) > _SENTENCES:
@@ -130,8 +129,8 @@ def _print(rows: Sequence[Comparison], *, seed: int) -> None:
     by_reason: dict[str, list[str]] = {}
     for row in rows:
         if row.reason:
-            where = "mean of all dimensions" if row.dimension == ALL else row.dimension
-            by_reason.setdefault(row.reason, []).append(f"{row.first} and {row.second} ({where})")
+            pair = f"{row.first} and {row.second} ({label_dimension(row.dimension)})"
+            by_reason.setdefault(row.reason, []).append(pair)
     for reason, pairs in by_reason.items():
         echo(f"Note on {'every comparison' if len(pairs) == len(rows) else ', '.join(pairs)}: {reason}.")
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from imapeval.cli.commands.study.inputs import AgainstOption, StudyOptions
-from imapeval.cli.options import JsonOption, choose_one, expand_options, find_typed
+from imapeval.cli.commands.study.inputs import AgainstOption, StudyOptions, label_dimension
+from imapeval.cli.options import JsonOption, choose_one, expand_options, find_given
 from imapeval.cli.output import UNLIMITED, Column, echo, emit, emit_json
 from imapeval.errors import UsageError
 
@@ -85,7 +85,7 @@ def power(
 
     name = choose_one(coefficient, "--coefficient", ("spearman", "pearson"))
     grouping = choose_one(level, "--level", ("global", "within-system", "system"))
-    given = find_typed(context)
+    given = find_given(context)
     if folders:
         if (r1, r2, r12) != (None, None, None):
             raise UsageError("give either runs or --r1, --r2 and --r12, not both.")
@@ -131,7 +131,7 @@ def _print(rows: "Sequence[Power]") -> None:
     from imapeval.study.number_format import format_number
 
     columns = [
-        Column("dimension", "dimension", write=_label_dimension, text=True, wrap=False),
+        Column("dimension", "dimension", write=label_dimension, text=True, wrap=False),
         Column("first", "first", text=True, wrap=False),
         Column("second", lambda row: row.second or "0", text=True, wrap=False),
         Column("of the\nfirst", "first_value", write=format_number, wrap=False),
@@ -156,7 +156,7 @@ def _print(rows: "Sequence[Power]") -> None:
     # With numbers of raters, a sentence for each would say the table again.
     described = [row for row in rows if row.raters is None or row.needed is None]
     for row in described:
-        over = f"{_label_dimension(row.dimension)}: " if row.dimension and len(rows) > 1 else ""
+        over = f"{label_dimension(row.dimension)}: " if row.dimension and len(rows) > 1 else ""
         echo(f"{over}{row.sentence}")
     echo(
         f"For a two-sided test, alpha {first.alpha:g}, power {first.power:.0%}, one comparison: for a table of k "
@@ -166,7 +166,10 @@ def _print(rows: "Sequence[Power]") -> None:
     if systems:
         echo("Each with as many questions as in the pilot. The test is about other systems (`--test perm-systems`).")
     if any(row.needed is not None and row.needed < _SHORT for row in rows):
-        echo(f"Sizes below {_SHORT} give less power than planned: about 70% in place of 80%. Plan a quarter more.")
+        echo(
+            f"Sizes below {_SHORT} give less power than planned, for example about 70% in place of 80%. Plan a quarter "
+            "more."
+        )
     if any(row.raters for row in rows):
         echo(
             "With other numbers of raters, correlations are those to be expected (Spearman and Brown). 'ratings' is "
@@ -212,9 +215,3 @@ def _print_plans(plans: "Sequence[SizePlan]") -> None:
 
 def _name_plan(row: "SizePlan") -> str:
     return f"{row.metric} - {row.second}" if row.second else row.metric
-
-
-def _label_dimension(dimension: str) -> str:
-    from imapeval.study.data.findings import ALL
-
-    return "mean of all dimensions" if dimension == ALL else dimension

@@ -1,7 +1,6 @@
 """`imapeval study correlate`."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
@@ -177,12 +176,11 @@ def _make_heading(column: tuple[str, str], level: str) -> str:
 
 
 def _format_cell(row: Correlation) -> str:
-    show = partial(format_number, digits=3)
     if row.value is None:
         return f"-\nn {row.n}"
     interval = format_interval(row.low, row.high, write=write_coefficient)
     threshold = "" if row.epsilon is None else f"\nties {row.epsilon:.3g}"
-    return f"{show(row.value)}\n{interval}\nn {row.n}{threshold}"
+    return f"{format_number(row.value, digits=3)}\n{interval}\nn {row.n}{threshold}"
 
 
 def _print_notes(rows: Sequence[Correlation], *, seed: int, resamples: int) -> None:

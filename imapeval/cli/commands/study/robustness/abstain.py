@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from imapeval.cli.commands.study.inputs import (
+    RATINGS_FORMAT,
     ResamplesOption,
     RunFoldersArgument,
     SeedOption,
@@ -48,7 +49,7 @@ def abstain(
             callback=take_one_metric,
         ),
     ] = None,
-    options: Annotated[StudyOptions, ("ratings", "scores", "dimensions", "scales", "mapping", "labels")],
+    options: Annotated[StudyOptions, ("ratings", "scores", *RATINGS_FORMAT)],
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write all unrated answers, the least stable first, to a .csv file."),

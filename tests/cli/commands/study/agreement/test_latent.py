@@ -39,7 +39,7 @@ def test_errors_and_gold(imapeval: Command, tmp_path: Path, model: str):
 
 @pytest.mark.parametrize("model", ["ordinal", "nominal"])
 def test_table_and_sentence_follow_from_the_errors_by_bayes(imapeval: Command, tmp_path: Path, model: str):
-    file = tmp_path / "r.csv"
+    file, gold = tmp_path / "r.csv", tmp_path / "my gold.jsonl"
     write(file, right=(0.6, 0.5, 0.5))
     arguments = ("study", "latent", file, "--model", model)
     (found,) = json.loads(imapeval(*arguments, "--json").stdout)
@@ -52,8 +52,9 @@ def test_table_and_sentence_follow_from_the_errors_by_bayes(imapeval: Command, t
     chances /= chances.sum(axis=1, keepdims=True)
     unsure = int((chances.max(axis=1) < 0.8).sum())
     assert 0 < unsure < 100
-    done = imapeval(*arguments)
+    done = imapeval(*arguments, "--out", gold)
     assert done.returncode == 0, done.stderr
+    assert f"imapeval study report RUN --ratings '{gold}'" in done.stdout
     assert f"accuracy: 100 answers; for {unsure} no category has a probability of 80%." in done.stdout
     first = found["raters"][0]
     for part in (f"errors of the raters ({model} model)", "r0 (100)", "gives 3", f"{first['matrix'][2][2]:.0%}"):

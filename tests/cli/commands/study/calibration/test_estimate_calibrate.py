@@ -185,9 +185,10 @@ def test_without_ratings_there_is_nothing_to_compute(imapeval: Command, tmp_path
 
 
 def test_calibrate_and_apply(imapeval: Command, run: Path, tmp_path: Path):
-    made = tmp_path / "m.json"
+    made = tmp_path / "my m.json"
     done = imapeval(*("study", "calibrate", run, "--metric", "m", "--out", made, "--scale", "accuracy=-1:7"))
     assert done.returncode == 0, done.stderr
+    assert f"imapeval study apply '{made}' RUN" in done.stdout
     assert "mean absolute of always predicting the mean" in done.stdout
     content = json.loads(made.read_text())
     assert (content["metric"], content["signature"], content["n"]) == ("m", "m|v:1", 2 * N)
