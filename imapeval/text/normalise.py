@@ -111,7 +111,6 @@ _IRREGULAR = {
     "excuses": "excuse",
     "feet": "foot",
     "gases": "gas",
-    "halves": "half",
     "indices": "index",
     "lenses": "lens",
     "mangoes": "mango",

@@ -99,7 +99,7 @@ _UNLIKELY = RarePattern(
     r"\b(?:(?:very|highly|rather|quite) )?(?:unlikely|improbable|not (?:very |at all )?(?:likely|probable))\b"
     r"|\b(?:risk|chances?|probability|likelihood|odds)(?: of)?\b(?P<what>[^,.;]{0,40}?)\b(?:(?:very|extremely|rather|quite|is|are) )+(?:low|small|slim|remote|minimal|tiny)\b"
     r"|\b(?:low|small|little|minimal|slim|remote|tiny) (?:risk|chances?|probability|likelihood)\b|\b(?:hardly|scarcely|barely|seldom|rarely)\b"
-    r"|可能性?(?:不大|很小|较小|极小|很低|较低|极低|不高|甚微)|(?:不太|不大|不怎么|不)可能(?!排除)|几乎不(?:会|可能)?|(?:概率|几率|机会|风险)(?:很|较|极|非常)?(?:小|低)|(?<=\w)(?<!降)低(?:概率|几率|风险)$",
+    r"|可能性?(?:不大|很小|较小|极小|很低|较低|极低|不高|甚微)|(?:不太|不大|不怎么|不)可能(?!排除)|几乎不(?:会|可能)?|(?:概率|几率|机会|风险)(?:很|较|极|非常)?(?:小|低)",
 )
 _HEDGE = RarePattern(
     r"\b(?:may|might|could)(?: be| have| also| well)*\b|\bcan be\b|\b(?:possibl[ey]|probabl[ey]|perhaps|maybe|presumably|likely|potential(?:ly)?)\b"
