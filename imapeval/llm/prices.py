@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import numbers
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from imapeval.errors import UsageError
@@ -40,10 +41,17 @@ class Price:
     source: str = ""
 
     def __post_init__(self) -> None:
-        for price in (self.prompt, self.completion, 0 if self.reused is None else self.reused):
-            # Callers without a type checker may pass a text.
-            if not (isinstance(cast("object", price), int | float) and math.isfinite(price) and price >= 0):
+        for field in ("prompt", "completion", "reused"):
+            price: object = getattr(self, field)
+            if field == "reused" and price is None:
+                continue
+            # Callers without a type checker may pass a text, and those with a table numbers of numpy.
+            if isinstance(price, bool) or not isinstance(price, numbers.Real):
+                raise UsageError(f"the price {price!r} is not a number. Give the USD per million tokens, 0 or more.")
+            number = float(price)  # those of numpy cannot be written as JSON
+            if not (math.isfinite(number) and number >= 0):
                 raise UsageError(f"the price {price!r} is invalid. Give the USD per million tokens, 0 or more.")
+            object.__setattr__(self, field, number)
 
     def cost_of(self, usage: Usage) -> float:
         """Return the cost of the tokens in USD."""

@@ -1,8 +1,10 @@
 import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from imapeval.errors import UsageError
@@ -76,8 +78,14 @@ def test_an_invalid_price_is_rejected(text: str):
 
 
 @pytest.mark.parametrize(
-    "prices", [(math.nan, 1), (1, math.inf), (-1, 1), (1, 1, -1), (1, 1, math.nan), ("0.4", "1.6")]
+    "prices", [(math.nan, 1), (1, math.inf), (-1, 1), (1, 1, -1), (1, 1, math.nan), ("0.4", "1.6"), (True, 1)]
 )
 def test_what_is_no_price_is_refused(prices: Any):
     with pytest.raises(UsageError, match="price"):
         Price(*prices)
+
+
+def test_numbers_of_numpy_are_prices():
+    price = Price(np.int64(1), np.float32(2.5), np.int64(0))  # pyright: ignore[reportArgumentType]
+    assert price == Price(1.0, 2.5, 0.0)
+    assert json.loads(json.dumps(asdict(price))) == asdict(price)

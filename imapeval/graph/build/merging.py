@@ -200,7 +200,7 @@ def _choose_label(group: Group) -> str:
         if member.label:
             return member.label
     names = [name for member in group.members for name in member.names]
-    return min(names, key=lambda name: (name.lang != "en", name.scope != "exact")).text
+    return min(names, key=lambda name: (name.scope != "exact", name.lang != "en")).text
 
 
 def _list_names(group: Group, label: str) -> list[Name]:

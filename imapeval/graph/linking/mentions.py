@@ -20,15 +20,21 @@ if TYPE_CHECKING:
 
 _MAX_WORDS_EN = 8  # 99.9% of the names in answers are shorter
 _MAX_CHARACTERS_ZH = 20
-# With subscripts ("B₁₂") and the marks of decomposed letters. Superscripts only begin a word ("¹³C"): after one they
-# refer to a footnote.
-_WORD = re.compile(r"[⁰¹²³⁴-⁹]*[A-Za-z0-9À-ÖØ-öø-ÿα-ω₀-₉\u0300-\u036f]+(?:[.'’][A-Za-z0-9]+)*[+%]?")
+# With subscripts ("B₁₂") and the marks of decomposed letters. Superscripts belong to a word only before a chemical
+# element ("¹³C"); elsewhere they refer to a footnote.
+_WORD = re.compile(
+    r"(?:[⁰¹²³⁴-⁹]{1,3}(?=[A-Z][a-z]?(?![\w\u0300-\u036f])))?"
+    r"[A-Za-z0-9À-ÖØ-öø-ÿα-ω₀-₉\u0300-\u036f]+(?:[.'’][A-Za-z0-9]+)*[+%]?"
+)
 # A name never extends across a comma or the end of a sentence or line. A bracket ends English names only: in Chinese an
 # abbreviation in brackets may belong to the name, as "Hp" in "幽门螺杆菌(Hp)感染". The period of "H. pylori" and
-# "St. John's wort" ends no sentence.
+# "St. John's wort" ends no sentence, but the one after "hepatitis A" may: notes go on in lower case.
 _BREAKS = ",;:!?，；：！？。、\n\r"
+_LETTERED = ("factor", "group", "hepatitis", "immunoglobulin", "influenza", "protein", "troponin", "type", "vitamin")
+_NO_GENUS = "".join(rf"(?<!(?i:{word}) [A-Z])" for word in _LETTERED)
 _STRETCH = re.compile(
-    rf"(?:[^.()\[\]（）［］【】{re.escape(_BREAKS)}]|\.(?=\S)|(?<=\b[A-Z])\.(?= [a-z])|(?<=\bSt)\.(?= [A-Z]))+"
+    rf"(?:[^.()\[\]（）［］【】{re.escape(_BREAKS)}]"
+    rf"|\.(?=\S)|(?<=\b[A-Z]){_NO_GENUS}\.(?= [a-z])|(?<=\bSt)\.(?= [A-Z]))+"
 )
 _LATIN = re.compile(r"[A-Za-z0-9₀-₉]")
 

@@ -38,7 +38,7 @@ class Record:
     Attributes:
         id: A CURIE such as "DOID:255".
         source: Key of the source, such as "doid"; that of the names as well.
-        label: Preferred name in English; "" where this record does not give one.
+        label: Preferred name, in English if the source has one; "" where this record does not give one.
         type: Its type; None where this record does not give one.
         names: Its names, including the label.
         parents: Ids of broader concepts.

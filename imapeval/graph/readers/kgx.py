@@ -112,9 +112,8 @@ def _read_nodes(source: Source, path: Path) -> Iterator[Record]:
         names = record.names
         label = "" if at_name is None else cells[at_name].strip()
         if label and (len(label) <= MAX_NAME or source.check_name(label, line=number, path=path)):
-            is_chinese = has_chinese(label)
-            record.label = "" if is_chinese else label
-            names.append(Name(label, "zh" if is_chinese else "en", "name", key))
+            record.label = label
+            names.append(Name(label, "zh" if has_chinese(label) else "en", "name", key))
         for at, scope in at_synonyms:
             if not (cell := cells[at]):
                 continue

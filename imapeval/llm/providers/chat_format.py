@@ -38,8 +38,11 @@ _REPLACEMENTS = {
 """Parameters that some models reject, and what to send instead. OpenAI's reasoning models accept no temperature,
 return no probabilities and call the limit "max_completion_tokens"; older servers call it "max_tokens"."""
 
-_QUOTED = re.compile(rf"""['"`]({"|".join(_REPLACEMENTS)})\\?['"`]""")
-"""OpenAI: "Unsupported value: 'temperature' ..."; Google: 'Unknown name "seed"'; Mistral, in JSON: ["body","seed"]."""
+_QUOTED = re.compile(
+    rf"""['"`]({"|".join(_REPLACEMENTS)})\\?['"`](?!\s*:\s*(?:-?\d|(?:null|None|[Tt]rue|[Ff]alse)\b))"""
+)
+"""OpenAI: "Unsupported value: 'temperature' ..."; Google: 'Unknown name "seed"'; Mistral, in JSON: ["body","seed"].
+A parameter with its value is from the request, which some servers quote whatever they reject."""
 
 _NO_LOGPROBS = re.compile(r"log_?prob", re.I)
 """OpenAI: "You are not allowed to request logprobs from this model" (status 403); Google: "Logprobs is not enabled

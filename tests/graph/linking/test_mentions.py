@@ -36,6 +36,10 @@ NAMES: list[tuple[str, Lang]] = [
     ("H. pylori infection", "en"),
     ("St. John's wort", "en"),
     ("vitamin B", "en"),
+    ("vitamin K", "en"),
+    ("vitamin K antagonist", "en"),
+    ("hepatitis A", "en"),
+    ("hepatitis A vaccine", "en"),
     ("vitamin B12", "en"),
     ("13C urea breath test", "en"),
     ("Sjögren's syndrome", "en"),
@@ -104,6 +108,10 @@ def test_full_width_punctuation_ends_an_english_name_as_well(scanner: MentionSca
         ("Take vitamin B. Heart failure", ["vitamin B", "Heart failure"]),
         ("heart. Failure", ["heart"]),
         ("heart. failure", ["heart"]),
+        # The capital ends the sentence here.
+        ("She has hepatitis A. vaccine is advised", ["hepatitis A"]),
+        ("TAKE VITAMIN K. antagonists are avoided", ["VITAMIN K"]),
+        ("hepatitis A vaccine", ["hepatitis A vaccine"]),
     ],
 )
 def test_the_period_of_an_abbreviated_genus_ends_no_name(scanner: MentionScanner, text: str, found: list[str]) -> None:
@@ -122,3 +130,16 @@ def test_letters_and_digits_are_read_as_in_a_lookup(scanner: MentionScanner, tex
 def test_a_number_that_is_cut_off_is_another_name(scanner: MentionScanner) -> None:
     assert scan(scanner, "维生素B₆") == scan(scanner, "vitamin B₆", "en") == []
     assert scan(scanner, "vitamin B¹", "en") == ["vitamin B"]  # a footnote
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("¹Heart failure. ²ALS too", ["Heart failure", "ALS"]),
+        ("heart¹,²ALS", ["heart", "ALS"]),
+        ("heart²Sjögren's syndrome", ["heart", "Sjögren's syndrome"]),
+        ("¹Vitamin B12", ["Vitamin B12"]),
+    ],
+)
+def test_the_number_of_a_footnote_belongs_to_no_word(scanner: MentionScanner, text: str, found: list[str]) -> None:
+    assert scan(scanner, text, "en") == found

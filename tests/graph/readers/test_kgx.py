@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from imapeval.errors import InputError
+from imapeval.graph.build.merging import combine_by_id, merge
 from imapeval.graph.model import Name
 from imapeval.graph.readers.base import Record, Source
 from imapeval.graph.readers.kgx import FORMAT
@@ -113,9 +114,18 @@ def test_names_have_their_language_and_blanks_are_none(tmp_path: Path) -> None:
     rows = "id\tcategory\tname\tsynonym\nX:1\t\t糖尿病\tdiabetes|消渴\nX:2\t\t  \t | \n"
     (tmp_path / "x_nodes.tsv").write_text(rows, encoding="utf-8")
     first, second = read(tmp_path / "x_nodes.tsv")[0]
-    # A label is English, as in `Record`.
     assert (first.label, [(name.text, name.lang, name.kind) for name in first.names]) == (
-        "",
+        "糖尿病",
         [("糖尿病", "zh", "name"), ("diabetes", "en", "synonym"), ("消渴", "zh", "synonym")],
     )
     assert (second.label, second.names) == ("", [])
+
+
+def test_a_chinese_name_is_a_label(tmp_path: Path) -> None:
+    # In the graph it precedes a narrower synonym in English, and it is evidence of identity.
+    rows = "id\tcategory\tname\tnarrow_synonym\tsynonym\n{0}:1\tbiolink:Disease\t糖尿病\t{1}\t{2}\n"
+    (tmp_path / "x_nodes.tsv").write_text(rows.format("X", "T2DM", ""), encoding="utf-8")
+    (tmp_path / "y_nodes.tsv").write_text(rows.format("Y", "", "diabetes"), encoding="utf-8")
+    sources = {name: combine_by_id(read(tmp_path / f"{name}_nodes.tsv")[0]) for name in ("x", "y")}
+    (concept,) = merge(sources).concepts
+    assert (concept.id, concept.label, concept.aliases) == ("X:1", "糖尿病", ("Y:1",))

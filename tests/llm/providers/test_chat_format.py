@@ -238,6 +238,30 @@ def test_a_wrong_value_is_not_left_out(said):
     )
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        error('tool calls not supported; request {"model":"m","temperature":0}'),
+        error("tool calls not supported; request {'seed': None, 'temperature': 0.0, 'logprobs': True}"),
+        # The format of FastAPI, in which the input is part of the request.
+        {
+            "detail": [
+                {
+                    "type": "literal_error",
+                    "loc": ["body", "response_format"],
+                    "msg": "unexpected",
+                    "input": {"temperature": 0, "seed": 1},
+                }
+            ]
+        },
+    ],
+)
+def test_what_an_error_quotes_of_the_request_is_not_left_out(said):
+    body = chat_format.request_body(Request((), max_tokens=9, seed=1), "m")
+    fault = chat_format.ErrorReply.parse(422, json.dumps(said))
+    assert chat_format.find_unsupported_parameter(fault, body, frozenset()) is None
+
+
 def test_the_limit_is_never_left_out_altogether():
     said = json.dumps(error("Unknown parameter: 'max_completion_tokens'", param="max_completion_tokens"))
     refused = frozenset({"max_tokens"})
