@@ -14,7 +14,7 @@ from imapeval.errors import UsageError
 from imapeval.evaluation.runs.outcomes import KEPT_PARTS
 from imapeval.evaluation.runs.safe_csv import iterate_csv, may_be_formula, show_text
 from imapeval.evaluation.runs.usage_file import report_write_errors
-from imapeval.evaluation.samples.columns import NAMES
+from imapeval.evaluation.samples.columns import names_field
 from imapeval.evaluation.samples.spool import Mapped, report_temporary_file_errors
 from imapeval.files import replace_file
 from imapeval.types import Score
@@ -66,7 +66,7 @@ def export_table(run: Run, kind: TableFormat = "csv") -> Path:
     The columns are `id`, `system`, `question`, `reference` (or `references`, a JSON list, if an answer has several),
     `response`, `lang`, the ratings and the other columns of the data, each metric, followed by its parts recall,
     precision and contradictions if it counts contradictions, and `failure`, the kind of failure of the first metric
-    without a score. A column of the data with one of these names, or one that `read` would take for another field, is
+    without a score. A column of the data with one of these names, or one that `read` could take for a field, is
     called `data.NAME`. Scores have four significant digits; where there is none, the cell is empty.
 
     As "shards" there is a row per answer and metric, in files of 100,000 rows, `results/part-00000.parquet` and so on:
@@ -103,8 +103,9 @@ def _make_table(run: Run) -> tuple[list[str], Sequence[list[object]]]:
     several = any(len(sample.references) > 1 for sample in samples)
     columns = ["id", "system", "question", "references" if several else "reference", "response", "lang"]
     # Otherwise the table could not be read again; "" is the name of pandas' index.
-    taken = {*NAMES, "failure", *scores, ""}
-    header = [*columns, *(f"data.{name}" if name in taken else name for name in names), *scores, "failure"]
+    taken = {"failure", *scores, ""}
+    own = [f"data.{name}" if name in taken or names_field(name) else name for name in names]
+    header = [*columns, *own, *scores, "failure"]
     numbers = [outcomes.fill(metric, part) for metric, part in scores.values()]
     kinds = outcomes.find_first_kinds()
 

@@ -44,6 +44,9 @@ _REFERENCE_NAMES = frozenset({"reference", "references"})
 _LISTS = _REFERENCE_NAMES | {"turns"}
 """Fields of a sample that may be lists."""
 
+_JSON_LIST = re.compile(r"\s*\[\s*[\[{\"\]]")
+"""The beginning of a list of texts, objects or lists in JSON, which "[1] Smith 2020" is not."""
+
 _ABSENT = object()
 
 _log = get_logger(__name__)
@@ -98,7 +101,7 @@ def choose_columns(
         wanted: Field of a sample -> a column, a path into nested values ("answers.text", "choices.0.text"), or, for
             response and reference, several of them with commas between.
         path: The file or its URL; None without one.
-        spreadsheet: Whether a number may be a text, because a spreadsheet stores the text "5" as a number.
+        spreadsheet: Whether a number may be a text in every row, because a spreadsheet stores the text "5" as a number.
 
     Raises:
         UsageError: `wanted` names an unknown field.
@@ -132,6 +135,12 @@ def choose_columns(
     return Columns(sources, systems)
 
 
+def names_field(column: str) -> bool:
+    """Return whether a column has one of our names, however it is written, or that of a numbered reference."""
+    name = _normalise(column)
+    return name in NAMES or _NUMBERED_REFERENCE.fullmatch(name) is not None
+
+
 def _resolve(
     name: str, text: str, names: Mapping[str, None], rows: Sequence[Mapping[str, Any]], path: Path | str | None
 ) -> tuple[str, ...]:
@@ -159,7 +168,7 @@ def _look_up(fields: Mapping[str, Any], column: str, *, whole: bool = False) -> 
     """Return the value of a column, or of a path into nested values such as "answers.text"; else `_ABSENT`.
 
     Through a list, a number chooses an item (from 0), and a name is looked up in every item. A list of one is its item;
-    with `whole`, for a field that may be a list, only if the item is itself a list, or blank.
+    with `whole`, for a field that may be a list, only if the item is itself a list, also one in JSON, or blank.
     """
     if column in fields:
         return fields[column]
@@ -168,8 +177,9 @@ def _look_up(fields: Mapping[str, Any], column: str, *, whole: bool = False) -> 
     for step in path.split("."):
         value = _step_into(value, step)
     if isinstance(value, list) and len(items := cast("list[Any]", value)) == 1:
-        keep = whole and not (isinstance(items[0], list) or is_blank(items[0]))
-        return cast("Any", items if keep else items[0])
+        item = items[0]
+        is_list = isinstance(item, list) or (isinstance(item, str) and _JSON_LIST.match(item))
+        return cast("Any", items if whole and not (is_list or is_blank(item)) else item)
     return cast("Any", value)
 
 
@@ -229,6 +239,8 @@ class _Finder:
         if name in sources or not found:
             return
         if len(found) > 1:
+            found = [column for column in found if self._list_values(column)] or found[:1]
+        if len(found) > 1:
             raise InputError(
                 f"each of the columns {list_columns(found)} could be the {name}",
                 path=self._path,
@@ -250,11 +262,16 @@ class _Finder:
 
     def _fits(self, column: str, name: str) -> bool:
         """Return whether the column has values of the right kind."""
-        values = [value for row in self._rows if not is_blank(value := row.get(column))]
-        # A column of numbers alone, such as ratings called "target", is not one of texts.
-        mixed = self._spreadsheet and any(isinstance(value, str) for value in values)
+        if name == "id":
+            return True
+        values = self._list_values(column)
+        # A column of numbers, such as ratings called "target", is not one of texts, even if one of them is "n/a".
+        mixed = self._spreadsheet and 2 * sum(isinstance(value, str) for value in values) >= len(values)
         kinds = (str, UnusableCell, *((list,) if name in _LISTS else ()), *((int, float) if mixed else ()))
-        return name == "id" or all(isinstance(value, kinds) for value in values)
+        return all(isinstance(value, kinds) and not isinstance(value, bool) for value in values)
+
+    def _list_values(self, column: str) -> list[Any]:
+        return [value for row in self._rows if not is_blank(value := row.get(column))]
 
     def _is_unique(self, *columns: str) -> bool:
         """Return whether no two rows agree in these columns: what may also be the number of a patient or a category."""

@@ -18,7 +18,7 @@ from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples.files.formats import FILE_LOADERS, SUFFIXES, is_data_file, read_file
 from imapeval.evaluation.samples.files.text_lines import STDIN
 from imapeval.evaluation.samples.inspect_log import load_inspect
-from imapeval.evaluation.samples.mediqa_eval import load_mediqa_eval
+from imapeval.evaluation.samples.mediqa_eval import load_mediqa_eval, split_language
 from imapeval.evaluation.samples.rows import Row, error_at, list_columns
 
 if TYPE_CHECKING:
@@ -132,6 +132,9 @@ def shipped_samples() -> dict[str, Path]:
 def list_files(source: str, loader: str | None = None) -> list[str]:
     """Return the files of a source: those of a folder or a pattern; anything else is returned unchanged.
 
+    For mediqa-eval, a pattern may end in a language, as in "answers*.csv:en". A loader that is named may read folders,
+    so that a pattern which matches no file stands for the folders that it matches.
+
     Raises:
         InputError: A folder has no file of a known type, or a pattern matches none.
     """
@@ -139,13 +142,15 @@ def list_files(source: str, loader: str | None = None) -> list[str]:
     reads_names = loader is not None and loader not in FILE_LOADERS
     if source == STDIN or source.startswith(_HF_PREFIX) or (reads_names and path.is_dir()):
         return [source]
+    pattern, lang = split_language(source) if loader == "mediqa-eval" else (source, "")
     if path.is_dir():
         found = [str(file) for file in path.iterdir() if is_data_file(file) and file.is_file()]
-    elif not path.exists() and glob.has_magic(source):
-        matches = glob.glob(source, recursive=True)  # noqa: PTH207  # a pattern may be absolute
+    elif not Path(pattern).exists() and glob.has_magic(pattern):
+        matches = glob.glob(pattern, recursive=True)  # noqa: PTH207  # a pattern may be absolute
         found = [match for match in matches if not Path(match).is_dir()]
-        if reads_names and not found:
-            return [source]  # "answers[1].csv:en" of mediqa-eval
+        if reads_names:
+            # Without a match, the loader says what it needs.
+            found = [f"{match}:{lang}" if lang else match for match in found or matches] or [source]
     else:
         return [source]
     if not found:

@@ -49,9 +49,7 @@ def load_mediqa_eval(source: str, options: ReadOptions) -> Iterator[Row]:
     Raises:
         InputError: A column is missing, a label is not a number in 0..1, or `gold_texts` is not a JSON list of texts.
     """
-    name, _, wanted = source.rpartition(":")
-    if wanted not in FACT_LANGS or Path(source).exists():
-        name, wanted = source, ""
+    name, wanted = split_language(source)
     path = Path(name)
     answers: dict[tuple[str, str], _Answer] = {}
     texts_by_id: dict[str, int] = {}
@@ -93,6 +91,12 @@ def load_mediqa_eval(source: str, options: ReadOptions) -> Iterator[Row]:
     for number, answer in enumerate(answers.values(), 1):
         ratings = {f"ratings.{dimension}": fmean(labels) for dimension, labels in answer.ratings.items()}
         yield Row(number, answer.line, {**answer.fields, "references": [*answer.references], **ratings})
+
+
+def split_language(source: str) -> tuple[str, str]:
+    """Return the file of a source `FILE:LANG`, and the language; "" without one."""
+    name, _, lang = source.rpartition(":")
+    return (source, "") if lang not in FACT_LANGS or Path(source).exists() else (name, lang)
 
 
 def _read_references(text: str, path: Path, row: Row) -> list[str]:

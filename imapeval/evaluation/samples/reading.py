@@ -108,7 +108,7 @@ def read(
     source = SHOWN_STDIN if names == [STDIN] else " ".join(names if len(names) == 1 else map(str, paths))
     if not rows:
         raise InputError("there are no rows", path=source, fix="Give a file with at least one row.")
-    spreadsheet = any(not row.has_null for row in rows)
+    spreadsheet = all(not row.has_null for row in rows if row.error is None)
     found = choose_columns(Mapped(rows, attrgetter("fields")), columns or {}, path=source, spreadsheet=spreadsheet)
     builder = SampleBuilder(source, found, missing=missing)
     made = spool((replace(row, fields={}), *built) for row in rows for built in builder.build_all(row, strict=strict))

@@ -108,7 +108,8 @@ def test_the_table_is_data_again(tmp_path: Path, kind: TableFormat):
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_columns_of_the_data_that_would_be_fields_are_renamed(tmp_path: Path, kind: TableFormat):
-    names = ("", "references", "turns", "question")  # "" is the name of pandas' index
+    # "" is the name of pandas' index.
+    names = ("", "references", "turns", "question", "References", " Turns", "reference1", "Reference 2")
     samples = [Sample("a", "What helps?", ("Rest.",), "Sleep.", meta=dict.fromkeys(names, "x"))]
     path = export_table(make_run(tmp_path / "run", samples, {("a", "m"): Score(1)}), kind)
     (after,) = read(path)

@@ -57,6 +57,16 @@ def test_a_pattern_of_files_of_one_benchmark(tmp_path: Path):
     assert caught.value.path == tmp_path / "x*.txt"
 
 
+def test_a_pattern_of_folders_of_one_benchmark(tmp_path: Path):
+    row = {"Question": "Why?", "Doctor_Response": "So.", "gpt4_prediction": "Because."}
+    for name in ("sub1", "sub2"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.txt").write_text(json.dumps(row))
+    assert [sample.id for sample in read(tmp_path / "su*", loader="imapscore")] == ["sub1:0", "sub2:0"]
+    (tmp_path / "sum.txt").write_text(json.dumps(row))
+    assert [sample.id for sample in read(tmp_path / "su*", loader="imapscore")] == ["sum:0"]
+
+
 @pytest.mark.skipif(not UPSTREAM.exists(), reason="the benchmark files of ../shared are not here")
 def test_upstream_files_hold_the_benchmarks_rows():
     samples = read(UPSTREAM, loader="imapscore")

@@ -100,3 +100,15 @@ def test_the_answers_of_one_language(tmp_path: Path):
     # A file may be called so.
     only.rename(tmp_path / "rated.csv:zh")
     assert [sample.lang for sample in read(tmp_path / "rated.csv:zh", loader="mediqa-eval")] == ["en"]
+
+
+def test_a_pattern_with_a_language(tmp_path: Path):
+    for name in ("m1", "m2", "n[1]"):
+        rows = [{"encounter_id": name}, {"encounter_id": name, "lang": "zh", "query_text": "怎么治？"}]
+        write(tmp_path, *rows).rename(tmp_path / f"{name}.csv")
+    for pattern, names in (("m*.csv", ["m1", "m2"]), ("m[12].csv", ["m1", "m2"]), ("n[1].csv", ["n[1]"])):
+        samples = read(f"{tmp_path / pattern}:zh", loader="mediqa-eval")
+        assert [(sample.meta["encounter_id"], sample.lang) for sample in samples] == [(name, "zh") for name in names]
+    with pytest.raises(InputError) as caught:
+        read(f"{tmp_path}/x*.csv:zh", loader="mediqa-eval")
+    assert caught.value.path == tmp_path / "x*.csv"
