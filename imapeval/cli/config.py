@@ -12,7 +12,8 @@ FILE = "imapeval.toml"
 _PROJECT_FILE = "pyproject.toml"
 
 _NOT_FROM_FILES = {
-    **dict.fromkeys(("base-url", "engine", "token", "url"), "send texts and keys elsewhere"),
+    **dict.fromkeys(("base-url", "engine", "token"), "send texts and keys elsewhere"),
+    "url": "send raters' links elsewhere",
     **dict.fromkeys(("html", "junit", "out", "summary", "table"), "write to any file of yours"),
 }
 """Options with which a file in a folder that somebody else made could do harm, and how."""

@@ -119,7 +119,7 @@ def require_running(connection: sa.Connection) -> None:
     if is_stopped(connection):
         raise UsageError(
             "the study has been stopped, so raters get no further answers. Take its ratings with: imapeval rate export "
-            "STUDY"
+            "STUDY --out FILE"
         )
 
 
@@ -158,5 +158,7 @@ def stop(study: RatingStudy, *, reason: str) -> None:
     """
     with study.database.write() as connection:
         if is_stopped(connection):
-            raise UsageError("the study has been stopped already. Take its ratings with: imapeval rate export STUDY")
+            raise UsageError(
+                "the study has been stopped already. Take its ratings with: imapeval rate export STUDY --out FILE"
+            )
         record_event(connection, "stopped", reason=reason)

@@ -36,8 +36,13 @@ def list_exported(study: RatingStudy, *, everything: bool = False, by_facts: boo
         records = read_records(connection)
         stopped = connection.scalar(sa.select(sa.func.min(schema.events.c.at)).where(schema.events.c.kind == "stopped"))
     names = [dimension.name for dimension in study.settings.dimensions]
+
+    def is_late(record: RatingRecord) -> bool:
+        # Adjudicators go on after the end.
+        return stopped is not None and record.kind != "adjudication" and record.saved_at > stopped
+
     return [
-        _to_row(record, names, by_facts=by_facts, after_stop=stopped is not None and record.saved_at > stopped)
+        _to_row(record, names, by_facts=by_facts, after_stop=is_late(record))
         for record in records
         if everything or record.kind == "rating"
     ]

@@ -83,6 +83,7 @@ class Overview:
         complete: Number of answers with all their ratings.
         ratings, ratings_total: Numbers of ratings collected and wanted.
         unassigned: Number of ratings without a rater (`reassign`).
+        finished: Whether all ratings are in, and raters have no repeats, gold items or attention checks left.
         stopped: Whether the study has ended.
         raters: Status of each rater.
         agreement: Agreement by dimension, with 95% intervals.
@@ -95,6 +96,7 @@ class Overview:
     ratings: int
     ratings_total: int
     unassigned: int
+    finished: bool
     stopped: bool
     raters: tuple[RaterStatus, ...]
     agreement: tuple[Agreement, ...]
@@ -126,27 +128,31 @@ def overview(study: RatingStudy) -> Overview:
     complete = sum(count == study.settings.raters_per_answer for count in by_answer.values())
     wanted = len(questions) * study.settings.raters_per_answer
     rule = study.settings.stopping
-    advice = "" if stopped else ": all ratings are in" if len(counted) == wanted else ": go on"
+    statuses = tuple(
+        judge_rater(
+            seat.name or f"seat {seat.id}",
+            [record for record in records if record.rater_id == seat.id],
+            counted,
+            study.settings.dimensions,
+            role=seat.role,
+            invited=seat.name is not None,
+            left=seat.left_at is not None,
+            total=counts.get(seat.id, 0),
+        )
+        for seat in seats
+    )
+    busy = any(row.role == "rater" and row.invited and row.done < row.total for row in statuses)
+    finished = len(counted) == wanted and not busy
+    advice = "" if stopped else ": all ratings are in" if finished else ": go on"
     return Overview(
         answers=len(questions),
         complete=complete,
         ratings=len(counted),
         ratings_total=wanted,
         unassigned=counts.get(None, 0),
+        finished=finished,
         stopped=stopped,
-        raters=tuple(
-            judge_rater(
-                seat.name or f"seat {seat.id}",
-                [record for record in records if record.rater_id == seat.id],
-                counted,
-                study.settings.dimensions,
-                role=seat.role,
-                invited=seat.name is not None,
-                left=seat.left_at is not None,
-                total=counts.get(seat.id, 0),
-            )
-            for seat in seats
-        ),
+        raters=statuses,
         agreement=agreement,
         disputed=tuple(_find_disputed(records, questions)),
         stopping=None if rule is None else _check_rule(rule, rated, complete, advice=advice),

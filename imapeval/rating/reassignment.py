@@ -16,7 +16,7 @@ from imapeval.rating.administration import check_name, find_rater, issue_link, r
 from imapeval.rating.database import now
 from imapeval.rating.design import insert_spread, insert_together, order_items
 from imapeval.rating.setup import make_assignment, record_event
-from imapeval.rating.store import COMPLETE
+from imapeval.rating.store import COMPLETE, is_stopped
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
@@ -71,7 +71,9 @@ def reassign(study: RatingStudy, name: str, *, to: str | None = None) -> HandedO
         mine = assignments.c.rater == leaver, assignments.c.slot.is_not(None)
         connection.execute(sa.select(assignments.c.token).where(*mine).with_for_update()).all()
         rows = connection.execute(sa.select(assignments).where(*mine, ~COMPLETE)).all()
-        waiting = connection.execute(sa.select(assignments).where(assignments.c.rater.is_(None))).all()
+        # After the end (only adjudicators leave then), nobody can give ratings that have no rater.
+        unassigned = sa.select(assignments).where(assignments.c.rater.is_(None))
+        waiting = () if is_stopped(connection) else connection.execute(unassigned).all()
         freed = [row for row in rows if row.kind == "rating"]
         if rows:
             tokens = [row.token for row in rows]
@@ -115,7 +117,7 @@ def adjudicate(study: RatingStudy, answers: Sequence[str], *, by: str) -> Handed
 
     Args:
         study: The study.
-        answers: Ids of answers with all their ratings; those already given to an adjudicator are skipped.
+        answers: Ids of answers; those already given to an adjudicator are skipped.
         by: A new name, or that of an adjudicator; raters of the study cannot adjudicate.
 
     Raises:

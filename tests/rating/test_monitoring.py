@@ -198,6 +198,26 @@ def test_progress(studies: Studies):
     assert later.raters[0].last_saved is not None
 
 
+def test_a_study_with_repeats_left_is_not_finished(sqlite_studies: Studies):
+    study, (rater,) = sqlite_studies.make(raters=1, panel=1, repeats=6)
+    while (found := overview(study)).ratings < found.ratings_total:
+        assert not found.finished
+        sqlite_studies.rate_all(study, rater, most=1)
+    assert not found.finished
+    assert sqlite_studies.rate_all(study, rater)
+    assert overview(study).finished
+
+
+def test_checks_of_a_seat_without_a_rater_are_not_waited_for(sqlite_studies: Studies):
+    # Three answers, so that the last of the four seats has only its gold item.
+    gold = sqlite_studies.checks("gold", 1, 4.0)
+    study, raters = sqlite_studies.make(questions=1, raters=1, panel=4, names=3, gold=gold)
+    for rater in raters:
+        sqlite_studies.rate_all(study, rater)
+    assert [row.total - row.done for row in overview(study).raters] == [0, 0, 0, 1]
+    assert overview(study).finished
+
+
 def test_stopping_at_a_number_of_answers(sqlite_studies: Studies):
     rule = parse_stopping_rule("answers:6", [])
     study, raters = sqlite_studies.make(questions=2, raters=2, panel=2, stopping=rule)

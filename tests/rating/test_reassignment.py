@@ -12,8 +12,9 @@ import sqlalchemy as sa
 from imapeval.errors import ResourceError, UsageError
 from imapeval.rating import UnknownItemError
 from imapeval.rating.administration import issue_links, stop
+from imapeval.rating.export import list_exported
 from imapeval.rating.monitoring import overview
-from imapeval.rating.reassignment import adjudicate, reassign
+from imapeval.rating.reassignment import HandedOver, adjudicate, reassign
 
 if TYPE_CHECKING:
     from imapeval.rating import RatingStudy
@@ -178,6 +179,8 @@ def test_disputes_of_a_stopped_study_are_settled_and_its_raters_stay(sqlite_stud
     assert study.item_at(judge, 1).position == 1
     assert len(sqlite_studies.rate_all(study, judge)) == len(disputed)
     assert all(one.adjudicated is not None for one in overview(study).disputed)
+    # Adjudicators go on after the end, and so are not late.
+    assert not any(row["after_stop"] for row in list_exported(study, everything=True))
     with pytest.raises(UsageError, match="stopped"):
         reassign(study, raters[0].name)
     with pytest.raises(UsageError, match="stopped"):
@@ -185,6 +188,16 @@ def test_disputes_of_a_stopped_study_are_settled_and_its_raters_stay(sqlite_stud
     # Entries that were made offline can be sent with a new link.
     assert issue_links(study, [raters[0].name], again=True)
     assert reassign(study, "judge").given == {}
+
+
+def test_an_adjudicator_who_leaves_a_stopped_study_hands_over_nothing(sqlite_studies: Studies):
+    study, raters = sqlite_studies.make(questions=2, raters=2, panel=3)
+    left = reassign(study, raters[0].name, to=raters[1].name).open
+    assert left > 0
+    adjudicate(study, [], by="judge")
+    stop(study, reason="enough")
+    assert reassign(study, "judge") == HandedOver({}, 0)
+    assert overview(study).unassigned == left
 
 
 def test_an_adjudicator_does_not_take_over_from_a_rater(sqlite_studies: Studies):

@@ -3,25 +3,21 @@ from __future__ import annotations
 import csv
 import json
 import random
-import sqlite3
 import stat
-from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 pytest.importorskip("sqlalchemy")
 
-from imapeval.evaluation.imap_files import ImapRecord
-from imapeval.evaluation.runs import RunSettings, RunWriter
 from imapeval.rating import Entry, RatingStudy
 from imapeval.study.agreement.measure import Agreement
 from imapeval.study.intervals.coverage import describe_agreement_coverage
-from imapeval.types import Imap, Pair, Sample
+from imapeval.types import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.cli.conftest import Command
 
@@ -45,18 +41,19 @@ def answers(write_data: Callable[..., Path]) -> Path:
     )
 
 
-def rate_all(place: str, links: dict[str, str]) -> None:
+def rate_all(place: str, links: dict[str, str], *, most: int = 1000) -> None:
     with RatingStudy(place) as study:
         for name, link in links.items():
             rater = study.identify(link.partition("#")[2])
             assert rater is not None
             rng = random.Random(name)
-            while (item := study.next_item(rater)) is not None:
+            while most > 0 and (item := study.next_item(rater)) is not None:
+                most -= 1
                 values = {
                     dimension.name: rng.randint(0, 4) / 2 + 3 * ("water" in item.response)
                     for dimension in study.settings.dimensions
                 }
-                entry = Entry(client_id=f"{rng.getrandbits(62):020}", values=values, comment="=HYPERLINK(1)", seconds=3)
+                entry = Entry(client_id=f"{name}-{item.token}", values=values, comment="=HYPERLINK(1)", seconds=3)
                 study.save(rater, item.token, entry)
 
 
@@ -261,15 +258,24 @@ def test_a_study_stops_by_its_rule(imapeval: Command, answers: Path):
 
 @pytest.mark.parametrize("rule", [(), ("--stop", "answers:13"), ("--stop", "mean:accuracy:0.001")])
 def test_a_study_stops_once_it_has_all_its_ratings(imapeval: Command, answers: Path, rule: tuple[str, ...]):
-    run(imapeval, "init", answers, "--raters", 1, *INIT, *rule, "--out", "study.db")
+    # With this seed, the last item is the repeat.
+    repeat = ("--repeats", 1, "--seed", 4)
+    run(imapeval, "init", answers, "--raters", 1, *INIT, *rule, *repeat, "--out", "study.db")
     links = invite(imapeval, "study.db", "anna")
-    early = imapeval("rate", "stop", "study.db")
-    assert early.returncode == 2
-    assert ("rule" in early.stderr) == bool(rule)
+    for most in (0, 12):
+        rate_all("study.db", links, most=most)
+        assert f"{most} of 12 ratings" in run(imapeval, "status", "study.db")
+        early = imapeval("rate", "stop", "study.db")
+        assert early.returncode == 2
+        assert ("rule" in early.stderr) == bool(rule)
     rate_all("study.db", links)
     assert "go on" not in run(imapeval, "status", "study.db")
     assert "12 of 12 ratings" in run(imapeval, "stop", "study.db")
-    assert "before its end" not in run(imapeval, "log", "study.db")
+    log = run(imapeval, "log", "study.db")
+    assert "before its end" not in log
+    # The log says that the rule was missed.
+    missed = json.loads(run(imapeval, "status", "study.db", "--json"))["stopping"]
+    assert missed is None or missed["state"] in log
 
 
 def test_a_study_that_is_stopped_early_is_stopped_once(imapeval: Command, answers: Path):
@@ -283,16 +289,20 @@ def test_a_study_that_is_stopped_early_is_stopped_once(imapeval: Command, answer
     assert "already" in again.stderr
 
 
-def test_facts_that_have_no_place_in_the_text_are_not_marked(imapeval: Command, write_data: Callable[..., Path]):
-    sample = Sample("a", "What helps?", (), "Rest and water.")
-    spans = ((0, 4), (-4, 4), (-6, -1), (8, 4), (4, 4), (9, 16), (-(10**30), 10**30))
-    pairs = tuple(Pair("advice", f"value {number}", span) for number, span in enumerate(spans))
-    with RunWriter(Path("run"), [sample], settings=RunSettings({"m": "m|v:1"})) as writer:
-        writer.add(imaps=[ImapRecord("a", Imap((), (), (), pairs), None)], results=[])
-    run(imapeval, "init", write_data([sample]), "--raters", 2, *INIT, "--facts", "run", "--out", "study.db")
-    with closing(sqlite3.connect("study.db")) as database:
-        ((facts,),) = database.execute("SELECT facts FROM answers")
-    assert json.loads(facts) == [{"start": 0, "end": 4, "term": "advice", "value": "value 0"}]
+def test_disputes_of_a_study_that_is_stopped_early_are_settled(imapeval: Command, answers: Path):
+    run(imapeval, "init", answers, "--raters", 3, *INIT, "--out", "study.db")
+    rate_all("study.db", invite(imapeval, "study.db", "anna", "ben"))
+    invite(imapeval, "study.db", "chen")
+    run(imapeval, "reassign", "study.db", "chen")
+    assert "reassign" in run(imapeval, "status", "study.db")
+    settle = ("adjudicate", "study.db", "--by", "zoe", "--apart", 0.5, "--json")
+    assert json.loads(run(imapeval, *settle))["given"] == {"zoe": 0}
+    run(imapeval, "stop", "study.db", "--anyway")
+    status = run(imapeval, "status", "study.db")
+    assert "reassign" not in status
+    disputed = json.loads(run(imapeval, "status", "study.db", "--json"))["disputed"]
+    assert json.loads(run(imapeval, *settle))["given"] == {"zoe": len(disputed)}
+    assert disputed
 
 
 @pytest.mark.slow

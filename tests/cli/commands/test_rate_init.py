@@ -36,6 +36,17 @@ def list_answers(columns: str) -> list[tuple[Any, ...]]:
         return database.execute(f"SELECT {columns} FROM answers ORDER BY id").fetchall()
 
 
+def test_facts_that_have_no_place_in_the_text_are_not_marked(imapeval: Command, write_data: WriteData):
+    sample = Sample("a", "What helps?", (), "Rest and water.")
+    spans = ((0, 4), (-4, 4), (-6, -1), (8, 4), (4, 4), (9, 16), (-(10**30), 10**30))
+    pairs = tuple(Pair("advice", f"value {number}", span) for number, span in enumerate(spans))
+    with RunWriter(Path("run"), [sample], settings=RunSettings({"m": "m|v:1"})) as writer:
+        writer.add(imaps=[ImapRecord("a", Imap((), (), (), pairs), None)], results=[])
+    assert imapeval("rate", "init", write_data([sample]), *INIT, "--facts", "run").returncode == 0
+    ((facts,),) = list_answers("facts")
+    assert json.loads(facts) == [{"start": 0, "end": 4, "term": "advice", "value": "value 0"}]
+
+
 def test_facts_are_marked_only_in_the_responses_that_the_run_has_scored(imapeval: Command, write_data: WriteData):
     with RunWriter(Path("run"), SAMPLES, settings=RunSettings({"m": "m|v:1"})) as writer:
         imap = Imap((), (), (), (Pair("advice", "helps", (0, 4)),))

@@ -70,27 +70,23 @@ def status(study: StudyArgument, *, json_output: JsonOption = False) -> None:
 def stop(
     study: StudyArgument,
     *,
-    anyway: Annotated[
-        bool, typer.Option("--anyway", help="Stop even if the rule is not met; the log will say so.")
-    ] = False,
+    anyway: Annotated[bool, typer.Option("--anyway", help="Stop even if neither is so; the log will say so.")] = False,
 ) -> None:
-    """End a study whose stopping rule is met: raters get no further answers."""
+    """End a study whose stopping rule is met or that has all its ratings: raters get no further answers."""
     with open_study(study) as opened:
         from imapeval.rating import administration
         from imapeval.rating.monitoring import overview
 
         found = overview(opened)
-        rule, everything = found.stopping, found.ratings == found.ratings_total
+        rule = found.stopping
         reached = rule is not None and rule.reached
-        state = (
-            f"{found.ratings} of {found.ratings_total} ratings."
-            if rule is None or (everything and not reached)
-            else rule.state
-        )
-        met = reached or everything
+        state = f"{found.ratings} of {found.ratings_total} ratings." if rule is None else rule.state
+        if rule is not None and found.finished and not reached:
+            state = f"{found.ratings} of {found.ratings_total} ratings. {state}"
+        met = reached or found.finished
         # `administration.stop` says of a stopped study that it has been stopped.
         if not (met or anyway or found.stopped):
-            why = "does not have all its ratings" if rule is None else "has not met its stopping rule"
+            why = "has unrated items" if rule is None else "has not met its stopping rule"
             raise UsageError(f"the study {why}. {state} To stop anyway, add --anyway.")
         administration.stop(opened, reason=state if met else f"before its end. {state}")
     echo(f"The study has been stopped: {state}")
@@ -186,7 +182,7 @@ def _print(found: "Overview") -> None:
         f"{found.ratings} of {found.ratings_total} ratings; {found.complete} of {found.answers} answers have all of "
         f"theirs.{' The study has been stopped.' if found.stopped else ''}"
     )
-    if found.unassigned:
+    if found.unassigned and not found.stopped:
         echo(f"{found.unassigned} ratings have no rater: imapeval rate reassign STUDY NAME --to NEW-NAME")
 
     emit(

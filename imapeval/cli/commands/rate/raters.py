@@ -26,7 +26,10 @@ def invite(
     url: BaseUrlOption = DEFAULT_URL,
     json_output: JsonOption = False,
 ) -> None:
-    """Print a secret link for each rater, to hand over in private. Links cannot be shown again, only replaced."""
+    """Print a secret link for each rater, to hand over in private. Links cannot be shown again, only replaced.
+
+    After the end of the study, only --reissue and --owner are possible.
+    """
     with open_study(study) as opened:
         from imapeval.rating import administration
 
@@ -65,7 +68,10 @@ def reassign(
     url: BaseUrlOption = DEFAULT_URL,
     json_output: JsonOption = False,
 ) -> None:
-    """Give a rater's unrated answers to raters who have not had them, and revoke the rater's link."""
+    """Give a rater's unrated answers to raters who have not had them, and revoke the rater's link.
+
+    After the end of the study, raters get no further answers: use imapeval rate revoke.
+    """
     with open_study(study) as opened:
         from imapeval.rating import reassignment
 
@@ -87,19 +93,21 @@ def adjudicate(
 ) -> None:
     """Give the answers on which raters differ most to an adjudicator, who sees their ratings but no names.
 
-    Only answers with all their ratings are given. Run it again later for further ones.
+    Only answers with all their ratings are given, after the end of the study also others. Run it again later for
+    further ones.
     """
     with open_study(study) as opened:
         from imapeval.rating import reassignment
         from imapeval.rating.monitoring import overview
 
+        found = overview(opened)
         answers = [
             answer.id
-            for answer in overview(opened).disputed
-            if answer.apart >= apart and answer.raters == opened.settings.raters_per_answer
+            for answer in found.disputed
+            if answer.apart >= apart and (found.stopped or answer.raters == opened.settings.raters_per_answer)
         ]
-        found = reassignment.adjudicate(opened, answers, by=by)
-    _print(found, url, new=by, as_json=json_output)
+        given = reassignment.adjudicate(opened, answers, by=by)
+    _print(given, url, new=by, as_json=json_output)
 
 
 def _print(found: "HandedOver", url: str, *, new: str | None, as_json: bool) -> None:
