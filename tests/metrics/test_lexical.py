@@ -134,6 +134,11 @@ def test_nist_by_hand():
         ("A", "a.", "en", 1, 1),
         ("A", "B", "en", 0, 0),
         ("A", "a cat", "en", 0, 0),
+        # A sign after it is kept: two blood groups.
+        ("A+", "A-", "en", 0, 0),
+        ("A-", "A", "en", 0, 0),
+        ("A+", "a+.", "en", 1, 1),
+        ("A", "- A", "en", 1, 1),
         ("un", "Un", "fr", 1, 1),
         # 2 of 3 words and 2 of 2.
         ("rest, ice, heat", "ice and rest", "en", 0, 2 * 2 / (3 + 3)),

@@ -61,9 +61,18 @@ _CONSISTENT = 0.60
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _MARKS = re.escape(string.punctuation + "，。、；：？！“”‘’（）《》")
-_PUNCTUATION = re.compile(rf"(?!\.\d|(?<=[a-z])[+-](?!\w))(?:(?<!\d)[{_MARKS}]|[{_MARKS}](?!\d))|,(?=\d{{3}}(?!\d))")
+_SIGN = (
+    rf"(?:(?<=[a-z{HAN}])|(?<=[a-z]\d)|(?<=[a-z]\d\d)|(?<=[a-z]\d\d\d))"
+    r"(?:\+|-(?!\s+(?:and|or|to|et|ou)\b))(?![\w+-])"
+)
+"""The sign of a result at the end of a word: "O+", "CD4-". The hyphen of "pre- and postoperative" is none."""
+
+_PUNCTUATION = re.compile(rf"(?!\.\d|{_SIGN})(?:(?<!\d)[{_MARKS}]|[{_MARKS}](?!\d))|,(?=\d{{3}}(?!\d))")
 """What is removed. Between digits, only the comma of thousands: "2.5", "2-3" and "120/80" stay. So do a point before a
-digit (".5 mg") and a sign at the end of a word ("O+", "HIV-")."""
+digit (".5 mg") and the sign of a result."""
+
+_BRACKETED_SIGN = re.compile(r"(?<!\s)\s*[(（]([+-])[)）]")
+"""The sign of "HIV (+)"."""
 
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d{1,2}(?!\d))")
 """The comma of "2,5" in French; the one of "1,000" has three digits after it."""
@@ -173,7 +182,8 @@ def measure_f1(expected: str, given: str) -> float:
 
 
 def _split(text: str) -> list[str]:
-    plain = _ARTICLES.sub(" ", _PUNCTUATION.sub("", _DECIMAL_COMMA.sub(".", text.lower())))
+    written = _BRACKETED_SIGN.sub(r"\1", _DECIMAL_COMMA.sub(".", text.lower()))
+    plain = _ARTICLES.sub(" ", _PUNCTUATION.sub("", written))
     return _HAN.sub(r" \1 ", plain).split()
 
 

@@ -53,6 +53,7 @@ _FR_ARTICLES = re.compile(r"\b(?:(?:le|la|les|un|une|des)\b|l['’])")
 """The articles that LightEval removes (`Language.FRENCH`)."""
 
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_NO_PUNCTUATION_BUT_SIGNS = str.maketrans("", "", string.punctuation.replace("+", "").replace("-", ""))
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
@@ -99,7 +100,8 @@ def split_for_squad(text: str, lang: Lang) -> Tokens:
     English: in lower case, without ASCII punctuation and articles, split at white space. Chinese: as `split_chinese`.
     French: as `split_words`, without articles. Others: as `split_words`.
 
-    A text of articles alone keeps them: it is an answer such as the option "A" or the blood group A.
+    A text of articles alone keeps them, and a sign after one: it is an answer such as the option "A" or the blood group
+    A+.
     """
     if lang == "zh":
         return split_chinese(text)
@@ -108,7 +110,10 @@ def split_for_squad(text: str, lang: Lang) -> Tokens:
     if lang == "fr":
         return split_words(_FR_ARTICLES.sub(" ", text.lower())) or split_words(text)
     plain = text.lower().translate(_NO_PUNCTUATION)
-    return tuple(_ARTICLES.sub(" ", plain).split() or plain.split())
+    if words := _ARTICLES.sub(" ", plain).split():
+        return tuple(words)
+    signed = text.lower().translate(_NO_PUNCTUATION_BUT_SIGNS).split()
+    return tuple(article for word in signed if (article := word.lstrip("+-")))
 
 
 def split_chinese(text: str) -> Tokens:

@@ -9,7 +9,7 @@ The rules, in this order; the first that applies decides:
 2. It states one: "the answer is (B)", "I would choose B", "答案：B", "故选B", "la bonne réponse est la B". If it states
    several different ones, the last counts when it is called final, and none otherwise. What is denied ("I would not
    choose A", "option A is wrong") or asked ("is the answer A?") is not stated, "a" before a word is an article, and
-   "I" is the pronoun.
+   "I" before a verb is the pronoun.
 3. It is the text of exactly one option, also after its label, or states it: "Aspirin.", "A (Aspirin)", "The answer is
    aspirin because".
 4. It says nothing but that it does not answer: a refusal.
@@ -64,7 +64,15 @@ _STATED = re.compile(
 _WHY = r"because|since|as|due|given|for|which|car|parce|puisque|因为|由于"
 """Words that begin an explanation."""
 
-_ARTICLE = re.compile(rf"a\s+[^\W\d_]|[AI]\s+(?!(?:{_WHY}|is|and|or|but|not|est|et|ou|mais)\b)[a-zà-ÿ]")
+_PRONOUN = (
+    r"I\s+(?:(?:also|just|still|then|now|(?!only)[a-z]+ly)\s+)?(?:am|was|have|had|do|did|don|think|thought|believed?|"
+    r"would|will|can|cannot|could|should|might|may|must|choose|chose|pick(?:ed)?|select(?:ed)?|go|went|guess|suspect|say|"
+    r"feel|felt|know|assume|consider|conclude|recommend|suggest|agree|prefer|need|want|see|find|found|get|got|g[ia]ve|"
+    r"arrived?|reach(?:ed)?)\b"
+)
+"""The pronoun "I" with a verb: "I only" and "I (heparin)" have a label, such as one of A to J."""
+
+_ARTICLE = re.compile(rf"a\s+[^\W\d_]|A\s+(?!(?:{_WHY}|is|and|or|but|not|est|et|ou|mais)\b)[a-zà-ÿ]|{_PRONOUN}")
 """Matches a beginning "a" that is an article or the French verb, and the pronoun "I"; "A Aspirin" has a label."""
 
 _CLAUSE = re.compile(r"[.,:;!?。，：；！？]|\b(?:but|so|therefore|mais|donc)\b|但|所以|因此", re.IGNORECASE)
@@ -121,14 +129,20 @@ def read_choice(
     text = _remove_markup(strip_reasoning(answer), pattern)
     # Keep a punctuation mark after the label of "B) Aspirin".
     text = re.sub(rf"(?<![\w'’])({pattern})\s*[)\]】]", r"\1. ", text, flags=re.IGNORECASE)
-    text = _part_joined(" ".join(text.translate(_BRACKETS).split()), labels)
+    plain = " ".join(text.translate(_BRACKETS).split())
+    text = _part_joined(plain, labels)
     if texts:
         text, texts = _join_names(text, texts, pattern)
     found = _find_leading(text, pattern, known)
     if found is None or found.label is not None:
         found = _find_stated(text, pattern, known, leading=found)
+    if found is None:
+        found = _find_before_denied(text, pattern, known)
     if found is None and texts:
         found = _find_option_text(text, texts)
+    if found is not None and found.several and texts:
+        # "AB型" may be the text of an option.
+        found = _find_option_text(plain, texts) or found
     if found is not None:
         return found
     if looks_like_refusal(text):
@@ -137,9 +151,15 @@ def read_choice(
 
 
 def _remove_markup(text: str, pattern: str) -> str:
-    """Return a text without Markdown, TeX and tags. "<B>" is a label unless "</B>" follows, and "<35 or >45" no tag."""
-    tag = rf"<(?!\d|({pattern})>(?!.*</\1>))[^<>\n]{{1,20}}>"
-    return re.sub(rf"{_MARKUP}|{tag}", " ", normalise_unicode(text, "NFKC"))
+    """Return a text without Markdown, TeX and tags.
+
+    "<B>" is a label unless the text has "</B>" too, and "< 35 or > 45" is no tag.
+    """
+    text = normalise_unicode(text, "NFKC")
+    # A look-ahead for "</B>" behind each "<B>" would take quadratic time.
+    closed = "|".join(map(re.escape, set(re.findall(rf"</({pattern})>", text)))) or "(?!)"
+    tag = rf"<(?![\s\d=]|(?!(?:{closed})>)(?:{pattern})>)[^<>\n]{{1,20}}>"
+    return re.sub(rf"{_MARKUP}|{tag}", " ", text)
 
 
 def _part_joined(text: str, labels: Sequence[str]) -> str:
@@ -150,7 +170,7 @@ def _part_joined(text: str, labels: Sequence[str]) -> str:
 
     def part(found: re.Match[str]) -> str:
         joined = found[0].replace(" ", "")
-        return ", ".join(joined) if list(joined) == sorted(set(joined)) else found[0]
+        return "、".join(joined) if list(joined) == sorted(set(joined)) else found[0]
 
     return re.sub(rf"(?<![A-Za-z0-9'’])[{letters}](?: ?[{letters}])+{_END}", part, text)
 
@@ -204,8 +224,11 @@ def _further_labels(pattern: str, known: Mapping[str, str]) -> str:
     words = "|".join(["(?-i:a)", *(re.escape(label) for label in known.values() if len(label) > 1)])
     explained = rf"\.?\s*[,，、]\s*(?:{words})\s+(?!(?:and|or|et|ou)\b)[^\W\d_]"
     # "B, and I am sure" has the pronoun.
-    pronoun = rf"\.?{_JOINT}(?-i:I)\s+(?!(?:and|or|et|ou|are|sont)\b)(?-i:[a-z])"
-    return rf"(?:(?!{explained}|{pronoun})\.?{_JOINT}(?:{pattern}))+"
+    pronoun = rf"\.?{_JOINT}(?-i:{_PRONOUN})"
+    # "B，C反应蛋白升高" goes on with a noun.
+    goes_on = "[项选均都全皆两三四五是为正错不对和与及或也同符合说这属可有最更并但所故中之]|因[为此而]"
+    noun = rf",\s*(?:{pattern})(?!{goes_on})[{HAN}]"
+    return rf"(?:(?!{explained}|{pronoun}|{noun})\.?{_JOINT}(?:{pattern}))+"
 
 
 def _choose_several(joined: str, pattern: str, known: Mapping[str, str]) -> Choice:
@@ -247,6 +270,15 @@ def _find_stated(text: str, pattern: str, known: Mapping[str, str], *, leading: 
     if len({label for label, _ in found}) == 1 or _FINAL.search(said):
         return Choice(last, "read")
     return Choice(None, "several")
+
+
+def _find_before_denied(text: str, pattern: str, known: Mapping[str, str]) -> Choice | None:
+    """Return what precedes the comma of "B，A错误" and "ABD，C错误", whose rest alone is denied."""
+    listed = rf"(?:{pattern})(?:[、和与及](?:{pattern}))*"
+    found = re.match(rf"({listed}),\s*{listed}(?!\s*(?:are|were|both|sont|都|均))", text, re.IGNORECASE)
+    if found is None or not is_choice_denied("", text, found.end()):
+        return None
+    return _choose_several(found[1], pattern, known)
 
 
 def _find_option_text(text: str, texts: Mapping[str, str]) -> Choice | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from imapeval.errors import InputError
 from imapeval.evaluation.samples.files.formats import read_file
 from imapeval.evaluation.samples.rows import error_at, is_blank, is_missing, read_number, short_repr
+from imapeval.study.arrays import EQUAL
 from imapeval.study.closed.drbenchmark.runs import TaskRun, check_length, parse_share, require_same_items
 from imapeval.study.closed.drbenchmark.tasks import Kind, Task, parse_answer
 from imapeval.study.closed.logs.answers import decode_list
@@ -165,8 +166,9 @@ def _read_pair(row: Row, task: Task) -> tuple[Any, Any]:
     # A right answer that is empty would be the same as none given.
     if task.kind in ("labels", "ranking") and not any(right):
         raise ValueError("'gold' is empty")
-    if task.scale is not None and not task.scale.low <= right <= task.scale.high:
-        raise ValueError(f"'gold' is {right:g}, which is not on the scale {row.fields['scale']}")
+    # The mean of several raters' grades may be rounded past the end.
+    if task.scale is not None and not task.scale.low - EQUAL <= right <= task.scale.high + EQUAL:
+        raise ValueError(f"'gold' is {short_repr(row.fields['gold'])}, which is not on the scale {row.fields['scale']}")
     if task.kind == "sequence":
         check_length(right, given, str(row.fields["id"]))
     return right, given

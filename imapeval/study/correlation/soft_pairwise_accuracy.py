@@ -60,8 +60,12 @@ def permutation_p_values(first: Floats, second: Floats, *, generator: np.random.
 
 
 def soft_accuracy(score_ps: Floats, rating_ps: Floats) -> Floats:
-    """Return the soft pairwise accuracies, 0..1, of p-values of shapes (..., p, pairs) and (..., q, pairs)."""
-    return 1 - np.abs(score_ps[..., :, None, :] - rating_ps[..., None, :, :]).mean(axis=-1)
+    """Return the soft pairwise accuracies, 0..1, of p-values of shapes (..., p, pairs) and (..., q, pairs).
+
+    A pair of systems without p-values (NaN) is left out, such as one that shares no question in a resample.
+    """
+    apart = np.abs(score_ps[..., :, None, :] - rating_ps[..., None, :, :])
+    return 1 - divide(np.nansum(apart, axis=-1), np.isfinite(apart).sum(axis=-1))
 
 
 class SoftPairwiseAccuracy(Coefficient):

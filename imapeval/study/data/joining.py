@@ -15,7 +15,7 @@ from imapeval.evaluation.samples.rows import is_missing
 from imapeval.metrics import registry
 from imapeval.metrics.lexical.tokens import split_for_squad
 from imapeval.study.data.join_report import JoinReport, describe_numbered_ids
-from imapeval.study.data.rated import Rated, choose_names
+from imapeval.study.data.rated import DIMENSION, SYSTEM, Rated, choose_names
 from imapeval.study.data.ratings import Ratings, match_ids, ratings_of_samples
 from imapeval.study.data.unfinished import describe_unfinished
 from imapeval.study.intervals.bootstrap import number_clusters
@@ -275,7 +275,9 @@ def _refuse_unrated(given: Ratings, answers: _Answers, dimensions: Sequence[str]
 def _read_facets(samples: Sequence[Sample], columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
     languages = tuple(sample.lang for sample in samples)
     facets = {"language": languages}
-    for name in (*_FACETS, *columns):
+    # Every study has these two, of its own making; a column of that name is none of them.
+    own = (SYSTEM, DIMENSION)
+    for name in (*_FACETS, *(name for name in columns if name not in own)):
         values = languages if name == "lang" else [sample.meta.get(name) for sample in samples]
         groups = tuple("" if is_missing(value) else str(value) for value in values)
         if any(groups):

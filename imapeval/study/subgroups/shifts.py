@@ -35,7 +35,8 @@ class Shift:
         alteration: What was altered, in the user's word.
         difference: Mean of the altered score less the original one, in the metric's units; negated if low scores are
             good. None if undefined.
-        low, high: Ends of its 95% interval, a bootstrap over questions; None if no score changed.
+        low, high: Ends of its 95% interval, a bootstrap over questions; None if no score changed,
+            or if the mean changes of all questions are equal.
         standardised: The difference in standard deviations of the original scores; None if these are constant.
         raised, lowered: Shares of the answers whose score rose, and fell.
         shown: Whether the interval excludes 0 after Bonferroni's correction for the alterations.
@@ -118,7 +119,8 @@ def _measure(row: Shift, rated: Rated, altered: np.ndarray, *, tests: int, seed:
         for confidence in (CONFIDENCE, 1 - (1 - CONFIDENCE) / tests)
     )
     if interval is None or corrected is None:
-        return _conclude(replace(row, shown=True))
+        # All questions' mean changes are equal, and may be 0.
+        return _conclude(replace(row, shown=abs(float(changes.mean())) > EQUAL))
     shown = corrected.low > 0 or corrected.high < 0
     return _conclude(replace(row, low=interval.low, high=interval.high, shown=shown))
 

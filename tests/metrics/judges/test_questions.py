@@ -185,6 +185,15 @@ async def test_what_cannot_be_read_is_a_failure(name):
         ("- rest", "rest", 1.0),
         (".5 mg", "5 mg", 1 / 2),
         ("yes.", "yes", 1.0),
+        *((f"{name}+", f"{name}-", 0.0) for name in ("HER2", "CD4", "HLA-B27", "CD138")),
+        ("HIV (+)", "HIV(-)", 0.0),
+        ("HIV (+)", "HIV+", 1.0),
+        ("HBsAg（+）", "HBsAg（-）", 0.0),
+        ("乙肝表面抗原(+)", "乙肝表面抗原-", 6 / 7),
+        # A hyphen that stands for the rest of a word.
+        ("pre and postoperative", "pre- and postoperative", 1.0),
+        ("low to moderate", "low- to moderate", 1.0),
+        ("aspirin--rest", "aspirin-rest", 1.0),
     ],
 )
 def test_answers_are_compared_as_in_squad(expected, given, f1):

@@ -299,3 +299,67 @@ def test_words_as_labels():
 def test_an_answer_at_the_token_limit():
     assert read_choice("Let us look at the options one by one: first", LABELS, cut=True).reading == "cut"
     assert read_choice("The answer is B. Let us look at", LABELS, cut=True).label == "B"
+
+
+@pytest.mark.parametrize(
+    ("answer", "label"),
+    [
+        ("B，C反应蛋白明显升高支持感染", "B"),
+        ("D，B超是首选检查", "D"),
+        ("A，B型钠尿肽升高", "A"),
+        ("答案是B，C反应蛋白升高", "B"),
+        ("B，A错误", "B"),
+        ("B，A为错误选项", "B"),
+        ("A，B错误，C错误，D错误", "A"),
+        ("B，A、C不对", "B"),
+        ("B, A is incorrect", "B"),
+        ("A,B错误,选C", "C"),
+        ("A、B均错误，选C", "C"),
+        ("A，B，D错误，选C", "C"),
+        ("A, B and C are incorrect", None),
+        ("A，B都错", None),
+    ],
+)
+def test_what_follows_a_comma_after_a_label(answer: str, label: str | None):
+    assert read_choice(answer, LABELS).label == label
+
+
+@pytest.mark.parametrize(
+    ("answer", "several"), [("ABD，C错误", "ABD"), ("AC，BD错误", "AC"), ("A，C符合题意", "AC"), ("A，C选项正确", "AC")]
+)
+def test_several_labels_before_a_comma(answer: str, several: str):
+    assert read_choice(answer, LABELS).several == frozenset(several)
+
+
+@pytest.mark.parametrize(
+    ("answer", "label", "several"),
+    [
+        ("Answer: I (heparin)", "I", ""),
+        ("Answer: I\nheparin is best", "I", ""),
+        ("The best answer is I only", "I", ""),
+        ("The answer is I rather than B", "I", ""),
+        ("A and I because both help", None, "AI"),
+        ("A, C and I only", None, "ACI"),
+        ("B, and I am sure", "B", ""),
+        ("B, and I also think so", "B", ""),
+        ("Answer: I think B", None, ""),
+        ("My answer is I personally prefer B", None, ""),
+    ],
+)
+def test_the_label_i_and_the_pronoun(answer: str, label: str | None, several: str):
+    choice = read_choice(answer, "ABCDEFGHIJ")
+    assert (choice.label, choice.several) == (label, frozenset(several))
+
+
+@pytest.mark.parametrize(
+    ("answer", "texts"),
+    [
+        ("AB型", ("A型", "B型", "AB型", "O型")),
+        ("C，AB型", ("A型", "B型", "AB型", "O型")),
+        ("The answer is AB", ("A", "B", "AB", "O")),
+        ("pH < 7.35 or > 7.45", ("pH 7.45", "x", "pH < 7.35 or > 7.45", "y")),
+        ("< 35 or > 45", ("or", "45", "< 35 or > 45", "y")),
+    ],
+)
+def test_a_text_that_looks_like_labels_or_a_tag(answer: str, texts: tuple[str, ...]):
+    assert read_choice(answer, LABELS, texts=dict(zip(LABELS, texts, strict=True))).label == "C"

@@ -440,6 +440,18 @@ def test_damaged_scores_of_helm(changed: dict[str, Any], tmp_path: Path):
     assert refuse(folder).path == path
 
 
+def test_why_a_completion_of_helm_ended(tmp_path: Path):
+    """An object, as `clients/` of HELM make it; a text in its place is damage, not the lack of a reason."""
+    ended = [{"text": "Let us see", "finish_reason": {"reason": "length"}}]
+    (answer,) = read_logs([write_helm(tmp_path / "cut", result={"completions": ended})])
+    assert answer.choice.reading == "cut"
+    folder = write_helm(tmp_path / "text", result={"completions": [ended[0] | {"finish_reason": "length"}]})
+    assert refuse(folder).path == folder / "scenario_state.json"
+    folder = write_helm(tmp_path / "adapter")
+    (folder / "run_spec.json").write_text('{"name": "n", "adapter_spec": "x"}')
+    assert refuse(folder).path == folder / "run_spec.json"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs the pipes of POSIX systems")
 def test_a_pipe_in_a_run_of_helm(tmp_path: Path):
     folder = write_helm(tmp_path / "run")

@@ -126,6 +126,15 @@ def test_a_row_that_cannot_be_is_refused_with_its_line(tmp_path: Path, change: d
     assert caught.value.line == len(rows)
 
 
+@pytest.mark.parametrize(
+    ("gold", "scale"), [(5.000000000000001, "0:5"), (0.1 + 0.2, "0:0.3"), (0.9999999999999999, "1:5")]
+)
+def test_a_mean_grade_may_be_rounded_past_the_end(gold: float, scale: str, tmp_path: Path):
+    rows = [{"task": "t", "kind": "grade", "id": item, "gold": gold, "predicted": 1, "scale": scale} for item in (1, 2)]
+    (run,), _ = read_task_table([write(tmp_path / "t.jsonl", rows)])
+    assert run.task.scale is not None
+
+
 def test_empty_cells_of_csv_are_absent(tmp_path: Path):
     path = tmp_path / "t.csv"
     path.write_text(

@@ -223,3 +223,10 @@ def test_one_system_is_not_compared():
     alone = rate().take(range(30))
     row = correlate(alone, levels=["system"], coefficients=["soft_pairwise_accuracy"])[0]
     assert (row.value, row.reason) == (None, "1 system has scores and ratings; at least 2 are needed")
+
+
+def test_a_pair_without_p_values_is_left_out():
+    scores, ratings = np.array([[0.1, NAN, 0.8]]), np.array([[0.3, NAN, 0.9]])
+    # 1 - (.2 + .1) / 2, by hand.
+    assert soft_accuracy(scores, ratings) == pytest.approx(np.array([[0.85]]))
+    assert np.isnan(soft_accuracy(scores * NAN, ratings)).all()

@@ -114,6 +114,14 @@ def test_facets_and_covariates(tmp_path: Path):
     np.testing.assert_array_equal(rated.covariates["compression"], [18 / 9, np.nan, np.nan])
 
 
+def test_a_column_named_like_a_facet_of_every_study_is_none(tmp_path: Path):
+    meta = {"system": "s", "dimension": "d", "ward": "w"}
+    samples = [replace(sample, meta=meta) for sample in SAMPLES]
+    run = write(tmp_path / "run", {"rouge1": [Score(1)] * 3}, samples)
+    rated, _ = join_ratings([run], unrated=True, columns=["system", "dimension", "ward"])
+    assert rated.facets.keys() == {"language", "ward"}
+
+
 def test_a_missing_value_is_no_group(tmp_path: Path):
     meta = ({"task": "dx"}, {"task": float("nan")}, {"task": None})
     run = write(

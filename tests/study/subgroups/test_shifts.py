@@ -116,3 +116,12 @@ def test_pairs_are_made_by_id_and_few_of_them_are_refused():
     assert "9 questions" in str(row.reason)
     with pytest.raises(UsageError, match="same metrics"):
         find(rated, {"other": {"0": 1.0}})
+
+
+def test_equal_changes_up_and_down_within_each_question_are_no_shift():
+    scores = np.random.default_rng(0).uniform(0.3, 0.7, 40).round(2)
+    rated = make_rated(scores, np.ones(40), questions=np.repeat(np.arange(20), 2), systems=("a", "b") * 20)
+    altered = scores + np.tile([0.1, -0.1], 20)
+    row = find(rated, {"m": dict(zip(rated.ids, altered.tolist(), strict=True))})
+    assert row.difference == pytest.approx(0, abs=1e-12)
+    assert (row.raised, row.lowered, row.low, row.shown) == (0.5, 0.5, None, False)

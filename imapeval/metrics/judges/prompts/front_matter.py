@@ -120,8 +120,10 @@ def _read(lines: Sequence[str], first: int, keys: Sequence[str], path: Path) -> 
         key = match["key"].lower()
         if key in found:
             raise InputError(f"the key {key!r} is there twice", path=path, line=number, fix="Keep one of them.")
-        value = _read_value((match["value"] or "").strip()).strip()
-        in_block = _BLOCK.fullmatch(value) is not None
+        written = (match["value"] or "").strip()
+        value = _read_value(written).strip()
+        # A "|" in quotation marks is a value.
+        in_block = _BLOCK.fullmatch(_COMMENT.sub("", written).strip()) is not None
         current = [] if not value or in_block else [value]
         found[key] = number, current
     for key, (number, values) in found.items():

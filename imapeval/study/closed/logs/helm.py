@@ -36,9 +36,14 @@ class _Instance(BaseModel):
     perturbation: dict[str, object] | None = None
 
 
+# `AliasPath` would take a text in place of an object for a missing value.
+class _FinishReason(BaseModel):
+    reason: str = ""
+
+
 class _Completion(BaseModel):
     text: str
-    finish_reason: str = Field("", validation_alias=AliasPath("finish_reason", "reason"))
+    finish_reason: _FinishReason | None = None
 
 
 class _Result(BaseModel):
@@ -71,10 +76,14 @@ class _InstanceStats(BaseModel):
     stats: list[_Stat]
 
 
+class _Adapter(BaseModel):
+    model: str = ""
+    model_deployment: str = ""
+
+
 class _RunSpec(BaseModel):
     name: str
-    model: str = Field("", validation_alias=AliasPath("adapter_spec", "model"))
-    model_deployment: str = Field("", validation_alias=AliasPath("adapter_spec", "model_deployment"))
+    adapter_spec: _Adapter = Field(default_factory=_Adapter)
 
 
 _T = TypeVar("_T")
@@ -125,10 +134,10 @@ def read_helm(path: Path) -> Iterator[ClosedAnswer]:
         gold = frozenset(label for label, option in one.output_mapping.items() if option in right)
         completion = one.result.completions[0] if one.result and one.result.completions else None
         text = None if completion is None else completion.text
-        cut = completion is not None and completion.finish_reason == "length"
+        cut = bool(completion and completion.finish_reason and completion.finish_reason.reason == "length")
         yield ClosedAnswer(
             task=spec.name.partition(":model=")[0].partition(",model=")[0],
-            model=spec.model or spec.model_deployment or folder.name,
+            model=spec.adapter_spec.model or spec.adapter_spec.model_deployment or folder.name,
             item=one.instance.id,
             run=str(one.train_trial_index) if several else "",
             question=one.instance.question,

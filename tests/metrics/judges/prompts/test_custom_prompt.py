@@ -237,6 +237,7 @@ def test_the_fix_of_a_scale_fits_the_problem(write):
         ("# of words\n  how kind", "how kind"),
         ("| # of words\n  how kind", "how kind"),
         ("|\n  # Care\n\n  how kind", "# Care\nhow kind"),
+        ('"|"\n  how kind', "|\nhow kind"),
     ],
 )
 def test_what_is_a_comment_and_what_is_not(write, criteria, sent):
