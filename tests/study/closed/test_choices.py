@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from imapeval.study.closed.choices import read_choice
@@ -363,3 +365,10 @@ def test_the_label_i_and_the_pronoun(answer: str, label: str | None, several: st
 )
 def test_a_text_that_looks_like_labels_or_a_tag(answer: str, texts: tuple[str, ...]):
     assert read_choice(answer, LABELS, texts=dict(zip(LABELS, texts, strict=True))).label == "C"
+
+
+def test_many_tags_take_linear_time():
+    start = time.perf_counter()
+    read_choice("<B>" * 40_000, LABELS)
+    # Quadratic time would be a minute; linear time is a tenth of a second.
+    assert time.perf_counter() - start < 10
