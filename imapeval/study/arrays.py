@@ -27,3 +27,8 @@ def divide(above: Floats | Counts, below: Floats | Counts) -> Floats:
     """Return quotients, NaN where `below` is not above 0; the shapes broadcast."""
     out = np.full(np.broadcast_shapes(above.shape, below.shape), np.nan)
     return np.divide(above, below, out=out, where=below > 0)
+
+
+def average_known(numbers: Floats, *, axis: int) -> Floats:
+    """Return means along an axis, NaN left out; NaN where there is nothing else."""
+    return divide(np.nansum(numbers, axis=axis), np.isfinite(numbers).sum(axis=axis))

@@ -28,6 +28,11 @@ def has_chinese(text: str) -> bool:
     return _CHINESE.search(text) is not None
 
 
+def find_name_lang(name: str) -> Lang:
+    """Return the language of a concept's name: Chinese if it contains a Chinese character, else English."""
+    return "zh" if has_chinese(name) else "en"
+
+
 def detect_lang(text: str) -> Lang:
     """Return the language of a text: Chinese if at least a fifth of its letters are Chinese characters, else English.
 

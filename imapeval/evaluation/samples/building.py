@@ -207,14 +207,14 @@ class SampleBuilder:
 
     def _references(self, row: Row, fields: Mapping[str, Any]) -> tuple[str, ...]:
         many = fields.get("references")
+        if is_blank(many):
+            many = []
         if isinstance(many, list):
             many = [self._as_text(row, text, "reference") for text in cast("list[Any]", many)]
-        if isinstance(fields.get("reference"), list) and (is_blank(many) or many == []):
+        if isinstance(fields.get("reference"), list) and many == []:
             reference, many = "", fields["reference"]
         else:
             reference = self._optional_text(row, fields, "reference")
-        if is_blank(many):
-            many = []
         if isinstance(many, str):
             try:
                 many = json.loads(many)

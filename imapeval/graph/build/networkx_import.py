@@ -9,7 +9,7 @@ from imapeval.graph.index.cache_cleanup import remove_stale_indexes
 from imapeval.graph.model import Concept, ConceptType, Name, NameKind, Scope
 from imapeval.graph.store.database import GRAPH_FILE
 from imapeval.graph.store.writer import write_graph
-from imapeval.text.language import FACT_LANGS, has_chinese
+from imapeval.text.language import FACT_LANGS, find_name_lang
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -110,7 +110,7 @@ def _are_texts(values: object) -> bool:
 
 def _make_name(node: str, value: object) -> Name:
     if isinstance(value, str):
-        return Name(value, "zh" if has_chinese(value) else "en", "synonym", "networkx")
+        return Name(value, find_name_lang(value), "synonym", "networkx")
     try:
         name = Name(*cast("Sequence[Any]", value))
     except TypeError:

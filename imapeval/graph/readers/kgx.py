@@ -11,7 +11,7 @@ from imapeval.graph.readers.base import HEAD_BYTES, MAX_NAME, Format, Record
 from imapeval.graph.readers.parsing.concept_types import type_of_category, type_of_id
 from imapeval.graph.readers.parsing.curies import canonical_curie
 from imapeval.graph.readers.parsing.delimited import is_tab_separated, parse_header, read_table
-from imapeval.text.language import has_chinese
+from imapeval.text.language import find_name_lang
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,16 +113,14 @@ def _read_nodes(source: Source, path: Path) -> Iterator[Record]:
         label = "" if at_name is None else cells[at_name].strip()
         if label and (len(label) <= MAX_NAME or source.check_name(label, line=number, path=path)):
             record.label = label
-            names.append(Name(label, "zh" if has_chinese(label) else "en", "name", key))
+            names.append(Name(label, find_name_lang(label), "name", key))
         for at, scope in at_synonyms:
             if not (cell := cells[at]):
                 continue
             texts = cell.split("|")
             if len(cell) > MAX_NAME:
                 texts = [text for text in texts if source.check_name(text, line=number, path=path)]
-            names += [
-                Name(text, "zh" if has_chinese(text) else "en", "synonym", key, scope) for text in texts if text.strip()
-            ]
+            names += [Name(text, find_name_lang(text), "synonym", key, scope) for text in texts if text.strip()]
         for at in at_xrefs:
             record.xrefs += [
                 xref for text in cells[at].split("|") if text and (xref := canonical_curie(text)) is not None

@@ -11,7 +11,7 @@ from imapeval.graph.readers.base import HEAD_BYTES, Format, Record, reject_other
 from imapeval.graph.readers.parsing.concept_types import type_of_id
 from imapeval.graph.readers.parsing.curies import canonical_curie
 from imapeval.graph.readers.parsing.delimited import is_tab_separated, parse_header, read_table
-from imapeval.text.language import FACT_LANGS, has_chinese
+from imapeval.text.language import FACT_LANGS, find_name_lang, has_chinese
 from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _make_name(row: dict[str, str], source: Source) -> Name:
     text = row["name"]
     return Name(
         text,
-        cast("Lang", row.get("lang") or ("zh" if has_chinese(text) else "en")),
+        cast("Lang", row.get("lang") or find_name_lang(text)),
         cast("NameKind", row.get("kind") or "synonym"),
         source.name,
         cast("Scope", row.get("scope") or "exact"),

@@ -18,7 +18,7 @@ from imapeval.errors import ResourceError, UsageError
 from imapeval.graph.model import Concept, Name
 from imapeval.graph.store import schema
 from imapeval.graph.store.cycles import cut_cycles, find_broad
-from imapeval.text.language import has_chinese
+from imapeval.text.language import find_name_lang, has_chinese
 from imapeval.text.normalise import normalise
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def _make_rows(
                 if candidate[:2] < known[:2]:
                     best[norm, lang] = candidate
         if not best:
-            label = Name(concept.label, "zh" if has_chinese(concept.label) else "en", "name", "label")
+            label = Name(concept.label, find_name_lang(concept.label), "name", "label")
             best["", ""] = (0, 0, label.lang, normalise(label.text), label)
         for scope, kind, lang, norm, name in sorted(best.values()):
             row += 1

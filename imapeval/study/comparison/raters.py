@@ -17,7 +17,7 @@ from imapeval._optional import require
 from imapeval.errors import UsageError
 from imapeval.study.agreement.noise_ceiling import correct_for_attenuation, find_ceilings
 from imapeval.study.agreement.reliability import find_single_reliability
-from imapeval.study.arrays import divide
+from imapeval.study.arrays import average_known
 from imapeval.study.calibration.curve import MIN_QUESTIONS, cross_fit
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL
@@ -333,7 +333,7 @@ def _require_raters(rated: Rated) -> None:
 def _split_rater(table: Floats, place: int) -> tuple[Floats, Floats]:
     """Return the ratings of one rater and the means of the others, shape (n,) each; NaN where there are none."""
     others = np.delete(table, place, axis=1)
-    return table[:, place], divide(np.nansum(others, axis=1), np.isfinite(others).sum(axis=1))
+    return table[:, place], average_known(others, axis=1)
 
 
 def _take_value(rows: Sequence[Correlation], metric: str) -> float | None:

@@ -67,8 +67,8 @@ class Estimates:
     Attributes:
         values: The coefficients, shape (m, d); NaN where undefined.
         influences: Influences of the questions, shape (c, m, d).
-        replicates: Replicates, shape (resamples, m, d), with undefined ones set to the lowest possible value, and the
-            same with the highest. None where intervals come from the influences.
+        replicates: Replicates, shape (2, resamples, m, d): with undefined ones set to the lowest possible value, and to
+            the highest. None where intervals come from the influences.
         groups: Number of coefficients that each value is the mean of, shape (m, d).
         epsilons: Tie thresholds, shape (m, d); NaN where there is none.
         reasons: Why a value is undefined, or what it leaves out, by metric and dimension number.
@@ -76,7 +76,7 @@ class Estimates:
 
     values: Floats
     influences: Floats
-    replicates: tuple[Floats, Floats] | None
+    replicates: Floats | None
     groups: Counts
     epsilons: Floats
     reasons: dict[tuple[int, int], str] = field(default_factory=dict[tuple[int, int], str])
@@ -113,13 +113,11 @@ def _group_alike(there: Flags) -> list[tuple[Flags, Counts]]:
     return [(there[:, numbers[0]], np.array(numbers, dtype=np.int64)) for numbers in groups.values()]
 
 
-def fill_undefined(replicates: Floats | None, bounds: tuple[float, float]) -> tuple[Floats, Floats] | None:
+def fill_undefined(replicates: Floats | None, bounds: tuple[float, float]) -> Floats | None:
     """Return the replicates with undefined ones set to the lowest, and to the highest, possible value."""
     if replicates is None:
         return None
-    low, high = bounds
-    absent = np.isnan(replicates)
-    return np.where(absent, low, replicates), np.where(absent, high, replicates)
+    return np.where(np.isnan(replicates), np.reshape(bounds, (2, 1, 1, 1)), replicates)
 
 
 def explain_few_systems(systems: int, minimum: int) -> str:

@@ -259,7 +259,7 @@ class _RowBuilder:
         return np.stack([low for low, _ in ends], axis=-1), np.stack([high for _, high in ends], axis=-1)
 
     def _find_bca(
-        self, estimates: Estimates, replicates: tuple[Floats, Floats], clusters: Counts, confidence: float
+        self, estimates: Estimates, replicates: Floats, clusters: Counts, confidence: float
     ) -> tuple[Floats, Floats]:
         return bca_intervals(
             estimates.values,
@@ -318,14 +318,11 @@ def _add(before: Estimates | None, estimates: Estimates) -> Estimates:
     defined = ~np.isnan(estimates.values)
     absent = np.full(defined.shape, np.nan)
     values, groups = np.where(defined, estimates.values, 0.0), defined.astype(np.int64)
-    replicates = None
-    if estimates.replicates is not None:
-        low, high = (np.where(defined, side, 0.0) for side in estimates.replicates)
-        replicates = low, high
+    replicates = None if estimates.replicates is None else np.where(defined, estimates.replicates, 0.0)
     if before is None:
         return Estimates(values, estimates.influences, replicates, groups, absent)
     if before.replicates is not None and replicates is not None:
-        replicates = before.replicates[0] + replicates[0], before.replicates[1] + replicates[1]
+        replicates = before.replicates + replicates
     return Estimates(
         before.values + values,
         before.influences + estimates.influences,
@@ -341,8 +338,7 @@ def _average_dimensions(total: Estimates, dimensions: list[int]) -> Estimates:
     size = np.where(groups > 0, groups, np.nan)
     replicates = None
     if total.replicates is not None:
-        low, high = (side[..., dimensions].sum(axis=-1, keepdims=True) / size for side in total.replicates)
-        replicates = low, high
+        replicates = total.replicates[..., dimensions].sum(axis=-1, keepdims=True) / size
     influences = total.influences[..., dimensions].sum(axis=-1, keepdims=True) / size
     values = total.values[:, dimensions].sum(axis=1, keepdims=True) / size
     return Estimates(values, influences, replicates, groups, np.full((len(values), 1), np.nan))

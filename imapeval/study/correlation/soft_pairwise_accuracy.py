@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.arrays import divide
+from imapeval.study.arrays import average_known, divide
 from imapeval.study.correlation.base import MAX_CELLS, Coefficient
 from imapeval.study.correlation.estimates import Estimates, explain_few_systems, fill_undefined, find_blocks
 from imapeval.study.intervals.bootstrap import iterate_resamples
@@ -65,7 +65,7 @@ def soft_accuracy(score_ps: Floats, rating_ps: Floats) -> Floats:
     A pair of systems without p-values (NaN) is left out, such as one that shares no question in a resample.
     """
     apart = np.abs(score_ps[..., :, None, :] - rating_ps[..., None, :, :])
-    return 1 - divide(np.nansum(apart, axis=-1), np.isfinite(apart).sum(axis=-1))
+    return 1 - average_known(apart, axis=-1)
 
 
 class SoftPairwiseAccuracy(Coefficient):

@@ -93,12 +93,13 @@ def require_correlations(rated: Rated) -> None:
     Raises:
         UsageError: A correlation is undefined in every system.
     """
+    systems = number_clusters(rated.systems)
     for dimension in rated.dimensions:
         ratings = rated.ratings_of(dimension)
         for metric in rated.metrics:
             scores = rated.scores_of(metric)
             rows = np.isfinite(scores) & np.isfinite(ratings)
-            _require_correlation(metric, dimension, scores[rows], ratings[rows], number_clusters(rated.systems)[rows])
+            _require_correlation(metric, dimension, scores[rows], ratings[rows], systems[rows])
 
 
 def shift_ratings(rated: Rated, metric: str, dimension: str, *, seed: int = 0) -> list[RatingShift]:

@@ -16,7 +16,7 @@ import networkx as nx
 import numpy as np
 
 from imapeval.errors import UsageError
-from imapeval.study.arrays import EQUAL, divide, find_signs
+from imapeval.study.arrays import EQUAL, average_known, find_signs
 from imapeval.study.intervals import CONFIDENCE, ends_of
 from imapeval.study.intervals.bootstrap import (
     RESAMPLES,
@@ -292,7 +292,7 @@ def compare_with_metrics(
         if len(right):
             value = float(right.mean())
             interval = share_interval(right, np.unique(preferences.question[used], return_inverse=True)[1])
-        of_systems: list[float] = divide(np.nansum(means, axis=1), np.isfinite(means).sum(axis=1)).tolist()
+        of_systems: list[float] = average_known(means, axis=1).tolist()
         pairs, alike = _count_alike(strengths, dict(zip(answers.systems, of_systems, strict=True)))
         rows.append(
             MetricAndPreferences(

@@ -80,9 +80,9 @@ def stop(
         found = overview(opened)
         rule = found.stopping
         reached = rule is not None and rule.reached
-        state = f"{found.ratings} of {found.ratings_total} ratings." if rule is None else rule.state
-        if rule is not None and found.finished and not reached:
-            state = f"{found.ratings} of {found.ratings_total} ratings. {state}"
+        state = f"{found.ratings} of {found.ratings_total} ratings."
+        if rule is not None:
+            state = f"{state} {rule.state}" if found.finished and not reached else rule.state
         met = reached or found.finished
         # `administration.stop` says of a stopped study that it has been stopped.
         if not (met or anyway or found.stopped):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from dataclasses import dataclass, field, replace
 from itertools import chain, count, islice, product
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.evaluation.samples.rows import is_blank
 from imapeval.study.closed.choices import Choice, read_choice
+from imapeval.text.normalise import normalise_unicode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -138,7 +138,7 @@ def _label(texts: Sequence[Any], labels: Sequence[Any] | None) -> tuple[tuple[st
 
 def bare_label(label: str) -> str:
     """Return a label without brackets and full stop, and its letters and digits not full-width, as answers are read."""
-    written = unicodedata.normalize("NFKC", label)
+    written = normalise_unicode(label, "NFKC")
     bare = written.strip("()[]. ")
     return bare if bare.isalnum() else written
 
@@ -211,7 +211,7 @@ def _flatten(given: Any) -> Iterator[Any]:
 def find_all_gold(given: Any, labels: Sequence[str]) -> frozenset[str]:
     """Return the labels that are right together, as in CMB ("ABD", "A,B,D"); empty if a text is no such list."""
     known = {label.casefold(): label for label in labels if len(label) == 1}
-    written = unicodedata.normalize("NFKC", str(given))
+    written = normalise_unicode(str(given), "NFKC")
     found = [known.get(letter.casefold()) for letter in re.sub(r"[\s,;，、]", "", written)]
     if len(found) < 2 or None in found or len(set(found)) < len(found):
         return frozenset()
