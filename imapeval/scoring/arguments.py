@@ -6,7 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from numbers import Number
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast, get_args
@@ -15,9 +15,10 @@ from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.combine import References
 from imapeval.evaluation.samples import make_sample
 from imapeval.evaluation.samples.columns import choose_columns
+from imapeval.evaluation.samples.rows import is_missing
 from imapeval.llm.prices import Price, parse_price
 from imapeval.metrics import registry
-from imapeval.metrics.base import Device
+from imapeval.metrics.base import Device, Metric
 from imapeval.types import Failure, Sample, Turn
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from imapeval.evaluation.pipeline import LlmSettings
     from imapeval.evaluation.samples.columns import Columns
     from imapeval.llm.protocol import Model
-    from imapeval.metrics.base import Metric
     from imapeval.types import Lang
 
 _MODEL_ATTRIBUTES = ("identity", "concurrency", "complete")
@@ -52,8 +52,8 @@ def choose_metrics(
     for item in wanted:
         if isinstance(item, type):
             raise UsageError(f"{item.__name__} is a class. Give an object of it: {item.__name__}().")
-        # A name, or what has one.
-        if not isinstance(getattr(item, "name", item), str):
+        # Callers without a type checker may pass a path.
+        if not isinstance(cast("object", item), str | Metric):
             raise UsageError(f"{item!r} is neither a metric nor the name of one. `imapeval metrics` lists them.")
     by_name = {m.name: m for m in registry.choose([item for item in wanted if isinstance(item, str) and item], options)}
     own: dict[str, Metric] = {}
@@ -63,8 +63,9 @@ def choose_metrics(
                 raise UsageError(f"two metrics are called {item.name!r}. Give one of them another name.")
             own[item.name] = item
     ordered = [_metric_name(item) for item in wanted]
+    known = own | by_name
     # "all-offline" stands for many.
-    chosen = {name: (own | by_name)[name] for name in ordered if name in own or name in by_name} | by_name
+    chosen = {name: known[name] for name in ordered if name in known} | by_name
     if not chosen:
         raise UsageError(f"{metrics!r} names no metric. `imapeval metrics` lists them.")
     return list(chosen.values())
@@ -75,7 +76,7 @@ def _has_names(given: object) -> bool:
 
 
 def _metric_name(wanted: str | Metric) -> str:
-    """Return what a metric is called that is named or given; a prompt file says it itself."""
+    """Return the name of a metric that is given by name or as an object; a prompt file contains its own."""
     if isinstance(wanted, str):
         return registry.get(wanted).name if wanted.startswith(registry.GEVAL_FILE) else wanted
     return wanted.name
@@ -129,12 +130,8 @@ def check_arguments(
         raise UsageError(
             f"llm is {llm!r}. Give a name, such as 'openai:NAME', or a model with {', '.join(_MODEL_ATTRIBUTES)}."
         )
-    for name, number in (
-        ("votes", settings.votes),
-        ("concurrency", settings.concurrency),
-        ("rpm", settings.rpm),
-        ("tpm", settings.tpm),
-    ):
+    for name in ("votes", "concurrency", "rpm", "tpm"):
+        number = getattr(settings, name)
         if number is not None and (type(number) is not int or number < 1):
             raise UsageError(f"{name} is {number!r}. Give a whole number, 1 or more.")
     most = settings.max_cost
@@ -174,7 +171,7 @@ def make_row(
 
 
 def _as_list(given: Any, read: Callable[[Any], Any] = lambda item: item) -> Any:
-    """Return a list of what was given; what is none is refused where samples are made, with a reason."""
+    """Return a sequence as a list. Anything else is returned as it is; `make_samples` refuses it with a reason."""
     whole = isinstance(given, str | Mapping) or not isinstance(given, Iterable)
     return cast("Any", given) if whole else [read(item) for item in cast("Iterable[Any]", given)]
 
@@ -193,7 +190,7 @@ def check_rows(given: Any) -> list[Sample | Mapping[str, Any]]:
     """
     if frame_library(given) == "pandas":
         # pandas has NaN, NaT and NA for what is missing.
-        given = given.rename(columns=str).astype(object).where(given.notna().to_numpy(), None).to_dict("records")
+        given = given.astype(object).where(given.notna().to_numpy(), None).to_dict("records")
     elif frame_library(given) == "polars":
         given = given.to_dicts()
     alone = isinstance(given, str | Mapping) or not isinstance(given, Iterable)
@@ -210,11 +207,25 @@ def check_rows(given: Any) -> list[Sample | Mapping[str, Any]]:
 
 def frame_library(given: Any) -> str | None:
     """Return the library of a data frame, "pandas" or "polars", without importing it; None for anything else."""
-    library = type(given).__module__.partition(".")[0]
-    return library if library in ("pandas", "polars") and type(given).__name__ == "DataFrame" else None
+    # A subclass, such as that of geopandas, is a data frame as well.
+    found = {kind.__module__.partition(".")[0] for kind in type(given).__mro__ if kind.__name__ == "DataFrame"}
+    return next((library for library in ("pandas", "polars") if library in found), None)
 
 
-def make_samples(given: Sequence[Sample | Mapping[str, Any]]) -> list[Sample | Failure]:
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """An answer that cannot be scored.
+
+    Attributes:
+        id: Its id as it was given; "" if it has none.
+        failure: Why it is invalid.
+    """
+
+    id: str
+    failure: Failure
+
+
+def make_samples(given: Sequence[Sample | Mapping[str, Any]]) -> list[Sample | Rejected]:
     """Return the sample of each item, or why it is invalid.
 
     Raises:
@@ -230,7 +241,7 @@ def make_samples(given: Sequence[Sample | Mapping[str, Any]]) -> list[Sample | F
 
 def _with_lists(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row with lists, as in a file, in place of other sequences: the tuples of a `Sample`, numpy arrays."""
-    return {name: _as_list(value, _turn_to_dict) if _is_sequence(value) else value for name, value in row.items()}
+    return {str(name): _as_list(value, _turn_to_dict) if _is_sequence(value) else value for name, value in row.items()}
 
 
 def _is_sequence(value: Any) -> bool:
@@ -247,17 +258,25 @@ def _mark_unanswered(sample: Sample) -> Sample:
     return sample
 
 
-def _make_sample(fields: Mapping[str, Any], columns: Columns) -> Sample | Failure:
+def _make_sample(row: Mapping[str, Any], columns: Columns) -> Sample | Rejected:
+    fields = {**row, **_read_whole_ids(row, columns)}
     try:
         return make_sample(fields, columns)
     except InputError as error:
-        return Failure("metric", "bad-input", f"{error.problem}. {error.fix}")
+        id_ = columns.split(fields)[0].get("id")
+        failure = Failure("metric", "bad-input", f"{error.problem}. {error.fix}")
+        return Rejected("" if is_missing(id_) else str(id_), failure)
 
 
-def given_id(given: Sample | Mapping[str, Any]) -> str:
-    """Return the id of an answer as it was given; "" if it has none."""
-    found = given.id if isinstance(given, Sample) else given.get("id")
-    return "" if found is None else str(found)
+def _read_whole_ids(row: Mapping[str, Any], columns: Columns) -> dict[str, int]:
+    """Return the columns of ids that are whole numbers; pandas makes them floats as soon as one answer has none."""
+    given = {name: row.get(name) for name in columns.sources.get("id", ())}
+    # From 2**53 on, a float stands for several numbers, so that two ids may have become one.
+    return {
+        name: int(value)
+        for name, value in given.items()
+        if isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+    }
 
 
 def assign_ids(samples: Sequence[Sample]) -> list[Sample]:

@@ -77,9 +77,9 @@ class Assessment:
 
     @property
     def record(self) -> ImapRecord | None:
-        """The facts, by the first reading, beside those of the first reference, or of the best where it alone counts.
+        """The facts in the first reading, matched with the first reference, or with the best one if only that counts.
 
-        Which is best is said by imapScore where it is asked, else by the first metric with a score.
+        imapScore decides which is best if it was requested; otherwise the first metric with a score does.
         """
         return None if self.sample is None else answers.find_counted_record(self.sample, self.outcomes, self.records)
 
@@ -110,7 +110,7 @@ class Assessment:
 
         `metrics` has the fields of `results.jsonl` by metric, `imaps` are lines of `imaps.jsonl`.
         """
-        told = {
+        by_metric = {
             name: {
                 field: value
                 for field, value in result_to_dict(Result(self.id, name, outcome, self.signatures[name])).items()
@@ -118,12 +118,12 @@ class Assessment:
             }
             for name, outcome in self.outcomes.items()
         }
-        first = told[self.metric]
+        first = by_metric[self.metric]
         return {
             "id": self.id,
             **{name: first[name] for name in ("score", "parts", "failure")},
             "reason": self.reason,
-            "metrics": told,
+            "metrics": by_metric,
             "imaps": [json.loads(imap_files.dump_record(record)) for record in self.records],
             "usage": None if self.spent is None else asdict(self.spent),
         }

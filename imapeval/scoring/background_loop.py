@@ -24,7 +24,7 @@ class _RunningLoop:
     loop: asyncio.AbstractEventLoop
     thread: threading.Thread
     end: Callable[[], object]
-    """Ends the loop, once; called by itself where nobody holds the `BackgroundLoop` any more."""
+    """Stops the loop, once; also called when the `BackgroundLoop` is garbage-collected."""
 
 
 class BackgroundLoop:
@@ -65,8 +65,8 @@ class BackgroundLoop:
             running.thread.join()
 
     def _submit(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
-        # Under the lock, so that a loop that is closed meanwhile has the work already, and cancels it: what comes to a
-        # loop later would be waited for for ever.
+        # Under the lock, so that a loop that is closed meanwhile has the work already, and cancels it: work that is
+        # submitted to a stopped loop would never finish.
         with self._lock():
             return asyncio.run_coroutine_threadsafe(work, self._start().loop)
 

@@ -27,13 +27,13 @@ from imapeval.llm.middleware.budget import Ledger, track_separately
 from imapeval.matching.protocol import relate_values
 from imapeval.redaction import redact
 from imapeval.scoring.arguments import (
+    Rejected,
     assign_ids,
     check_arguments,
     check_no_llm_needed,
     check_rows,
     choose_metrics,
     frame_library,
-    given_id,
     make_row,
     make_samples,
     read_price,
@@ -86,7 +86,8 @@ class Scorer:
         ledger: What the language model has cost so far; None without a model.
 
     Raises:
-        UsageError: An argument is invalid, or names something that does not exist.
+        UsageError: An argument is invalid, or names a metric, an option or a model that does not exist. `kg` and
+            `encoder` are opened when they are first needed, and may raise then.
     """
 
     def __init__(
@@ -271,8 +272,8 @@ class Scorer:
 
     async def _score_fields(self, fields: Mapping[str, Any]) -> Assessment:
         (sample,) = make_samples([fields])
-        if isinstance(sample, Failure):
-            return self._assess_rejected(given_id(fields), sample)
+        if isinstance(sample, Rejected):
+            return self._assess_rejected(sample)
         store = InMemoryStore()
         with track_separately(None if self.ledger is None else self.ledger.price) as ledger:
             await self._evaluate([sample], store)
@@ -280,25 +281,23 @@ class Scorer:
         return self._assess(sample, store.results, store.imaps, spent)
 
     async def _score_all(self, source: Any, out: Path | None, progress: Callable[[int], None] | None) -> Assessments:
-        given = check_rows(source)
-        made = make_samples(given)
+        made = make_samples(check_rows(source))
         samples = [item for item in made if isinstance(item, Sample)]
         with track_separately(None if self.ledger is None else self.ledger.price) as ledger:
             if out is None:
                 assessed = await self._score_in_memory(samples, progress)
             else:
                 for place, item in enumerate(made, 1):
-                    if isinstance(item, Failure):
-                        raise UsageError(f"answer {place}: {item.message} A run on disk takes valid samples only.")
+                    if isinstance(item, Rejected):
+                        raise UsageError(
+                            f"answer {place}: {item.failure.message} A run on disk takes valid samples only."
+                        )
                 run = None if self.ledger is None else ledger
                 assessed = await self._score_to_folder(assign_ids(samples), out, progress, ledger=run)
         found = iter(assessed)
         spent = None if self.ledger is None else ledger.spent
         return Assessments(
-            [
-                next(found) if isinstance(item, Sample) else self._assess_rejected(given_id(fields), item)
-                for fields, item in zip(given, made, strict=True)
-            ],
+            [next(found) if isinstance(item, Sample) else self._assess_rejected(item) for item in made],
             metrics=[metric.name for metric in self._metrics],
             spent=spent,
             frame=None if frame_library(source) is None else source,
@@ -355,14 +354,14 @@ class Scorer:
             spent,
         )
 
-    def _assess_rejected(self, id_: str, failure: Failure) -> Assessment:
+    def _assess_rejected(self, rejected: Rejected) -> Assessment:
         signatures = full_signatures(self._components.open().pipeline, self._references)
-        return Assessment(id_, None, dict.fromkeys(signatures, failure), signatures)
+        return Assessment(rejected.id, None, dict.fromkeys(signatures, rejected.failure), signatures)
 
     async def _extract(self, fields: Mapping[str, Any]) -> tuple[Imap, ...] | Failure:
         (sample,) = make_samples([fields])
-        if isinstance(sample, Failure):
-            return sample
+        if isinstance(sample, Rejected):
+            return sample.failure
         extractor, _ = self._components.open_imap_parts()
         (found,) = [imaps async for _, imaps in extract([sample], extractor=extractor)]
         return found

@@ -90,6 +90,27 @@ def test_what_is_no_list_of_answers(scorer: Scorer, given: Any, named: str):
         scorer.score_all(given)
 
 
+@pytest.mark.parametrize("name", ["id", "ID", "编号"])
+def test_an_answer_that_is_refused_keeps_its_id(scorer: Scorer, name: str):
+    row = {"question": USER["content"], "reference": "Rest.", "response": "Rest."}
+    given = [{**row, name: "a"}, {**row, "question": "", name: "b"}, {**row, "question": ""}]
+    found = scorer.score_all([*given, {**row, "question": "", name: math.nan}])
+    assert [(item.id, item.value) for item in found] == [("a", 1.0), ("b", None), ("", None), ("", None)]
+
+
+def test_a_key_that_is_no_text(scorer: Scorer):
+    row = {"question": USER["content"], "reference": "Rest.", "response": "Rest.", 0: "x"}
+    (found,) = scorer.score_all([row])
+    assert found.sample is not None
+    assert (found.value, found.sample.meta) == (1.0, {"0": "x"})
+
+
+@pytest.mark.parametrize("metric", [Path("coherence.txt"), None, 5])
+def test_what_is_no_metric(metric: Any):
+    with pytest.raises(UsageError, match="neither a metric nor the name of one"):
+        Scorer([metric])
+
+
 def test_a_text_is_no_sequence_of_references(scorer: Scorer):
     row = {"question": USER["content"], "response": "Rest."}
     found = scorer.score_all([{**row, "references": given} for given in ("Rest.", b"Rest.", {"text": "Rest."}, 5)])

@@ -40,6 +40,34 @@ def test_pandas():
     assert [item.sample.meta for item in scored if item.sample] == [{"topic": topic} for topic in "abc"]
 
 
+def test_a_number_is_an_id_even_where_another_answer_has_none():
+    frame = make_pandas().assign(id=[1, None, 3])
+    assert frame["id"].dtype == float, "as pandas reads such a column of a file"
+    with Scorer("rouge1") as scorer:
+        found = [*scorer.score_all(frame), *scorer.score_all(frame.to_dict("records"))]
+    assert [(item.id, item.value) for item in found] == [("1", 1.0), ("", 0.0), ("3", None)] * 2
+
+
+def test_an_id_that_a_float_cannot_hold_is_refused():
+    with Scorer("rouge1") as scorer:
+        first, *_ = scorer.score_all(make_pandas().assign(id=[2**53 + 1, None, 3]))
+    assert first.failure
+    assert first.failure.kind == "bad-input"
+
+
+def test_a_subclass_of_a_frame_is_one():
+    pandas = pytest.importorskip("pandas")
+
+    class Frame(pandas.DataFrame):
+        _constructor = property(lambda self: Frame)
+
+    frame = Frame(ROWS).rename(columns={"topic": 0})
+    with Scorer("rouge1") as scorer:
+        scored = scorer.score_all(frame)
+    assert type(scored.to_frame()) is Frame
+    assert [item.sample.meta for item in scored if item.sample] == [{"0": topic} for topic in "abc"]
+
+
 def test_polars():
     frame = make_polars()
     with Scorer("rouge1") as scorer:
