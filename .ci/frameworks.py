@@ -54,14 +54,16 @@ NPM = {
 }
 """Programs of npm by integration."""
 
-SHARED = (
+SHARED = (".ci/constraints.txt",)
+"""What the tests of all of them rest on."""
+
+ADAPTERS = (
     "imapeval/scoring/",
     "imapeval/integrations/adapter",
     "tests/integrations/test_",
     "tests/integrations/conftest",
-    ".ci/constraints.txt",
 )
-"""What the tests of all of them rest on."""
+"""What else the tests of all rest on, except those of Ray and S3, which only the command line uses."""
 
 ELSEWHERE = {
     "serve": ("imapeval/serve/", "imapeval/rating/"),
@@ -118,7 +120,16 @@ def find_changed(reference: str) -> list[str]:
     required_then, extras_then = read_requirements(old.stdout)
     if required != required_then or any(path.startswith(SHARED) for path in changed):
         return list(EXTRAS)
-    own = {name: (f"integrations/{name}", f"frameworks/{name}", *ELSEWHERE.get(name, ())) for name in EXTRAS}
+    adapters = EXTRAS.keys() - {"ray", "s3"}
+    own = {
+        name: (
+            f"integrations/{name}",
+            f"frameworks/{name}",
+            *ELSEWHERE.get(name, ()),
+            *(ADAPTERS if name in adapters else ()),
+        )
+        for name in EXTRAS
+    }
     found: list[str] = []
     for name, parts in own.items():
         concerning = {path for path in changed if any(part in path for part in parts)}
