@@ -74,7 +74,7 @@ from imapeval.study.data.ratings.reading import read_ratings
 from imapeval.study.data.scores_file import read_scores
 from imapeval.study.robustness.rewording import read_rewording
 from imapeval.text.amounts import unitless, units
-from imapeval.text.amounts.vocabulary import Comparatives, Number
+from imapeval.text.amounts.vocabulary import Margins, Number
 from imapeval.text.comparison import similarity
 from imapeval.text.comparison import wordings as comparison
 from imapeval.text.dimensions import opposites
@@ -480,7 +480,7 @@ def _hide(text: str) -> None:
 
 
 GIVEN: Mapping[str, Callable[[str], object]] = {
-    "text.amounts.unitless.mentions_age": lambda text: unitless.mentions_age(text, Comparatives(9, 9, ())),
+    "text.amounts.unitless.mentions_age": lambda text: unitless.mentions_age(text, Margins(9, 9, ())),
     "text.amounts.unitless.name_pressure": lambda text: unitless.name_pressure(text, len(text)),
     "text.amounts.unitless.read_unitless": lambda text: unitless.read_unitless(text, 0, 0, Number(1, 1, 0), None),
     "text.amounts.units.read_margins": lambda text: units.read_margins(text, len(text) // 2, len(text) // 2, 0),

@@ -15,7 +15,7 @@ from imapeval.text.amounts.units import (
     read_number,
     read_unit,
 )
-from imapeval.text.amounts.vocabulary import AmountReading, Comparatives, Interval, Number, Unit
+from imapeval.text.amounts.vocabulary import AmountReading, Interval, Margins, Number, Unit
 
 if TYPE_CHECKING:
     import re
@@ -62,7 +62,7 @@ def _read_readings(text: str, found: re.Match[str], floor: int, before: Sequence
             text[start:end] != "od" or _follows_dose(text, start, before)
         ):
             low, high, _, name = _read_period(text, start) or (1.0, 1.0, end, "day")
-            return [make_reading(Comparatives(start, end, ((start, end),)), "frequency", low, high, name)]
+            return [make_reading(Margins(start, end, ((start, end),)), "frequency", low, high, name)]
         case "night":
             # For a medicine this is a dosing time; for a cough only when it occurs.
             meant = before or not text[:start].strip() or vocab.DOSING_VERB.search(text, max(0, start - 60), start)
@@ -213,7 +213,7 @@ def _finish_reading(
     return make_reading(margins, dimension, low, high, name)
 
 
-def _is_age(text: str, margins: Comparatives, name: str) -> bool:
+def _is_age(text: str, margins: Margins, name: str) -> bool:
     """Return whether a duration is an age: younger than 24 months, aged 6 weeks, under 5 years, 3个月以下婴儿."""
     if name not in ("day", "week", "month", "year"):
         return False
@@ -344,7 +344,7 @@ def _count_doses(words: str) -> int:
     return 3 if "早中晚" in words else 2 if "早晚" in words else 1
 
 
-def _read_per_interval(text: str, interval: Interval, margins: Comparatives, word: str) -> AmountReading | None:
+def _read_per_interval(text: str, interval: Interval, margins: Margins, word: str) -> AmountReading | None:
     """Parse the amount per interval: 每天 [饮水] 2升, 每周 [复查] 一次."""
     between = vocab.WORDS_BETWEEN.match(text, margins.end)
     amount = _read_amount(text, between.end(), margins.end) if between else None
@@ -392,5 +392,5 @@ def _read_number_first(text: str, start: int, floor: int) -> list[AmountReading]
         amount.low != 1 or near["words"] not in ("", "服", "吃", "用", "口服", "服用", "喝")
     ):
         return [amount]
-    margins = Comparatives(amount.start, amount.end, amount.cuts)
+    margins = Margins(amount.start, amount.end, amount.cuts)
     return [_read_per_interval(text, Interval(amount.low, amount.low, unit), margins, "") or amount]

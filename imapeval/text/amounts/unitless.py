@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.text.amounts import vocabulary as vocab
 from imapeval.text.amounts.units import conversion_factor, make_fahrenheit_unit, make_reading, read_margins
-from imapeval.text.amounts.vocabulary import Comparatives, Unit
+from imapeval.text.amounts.vocabulary import Margins, Unit
 
 if TYPE_CHECKING:
     from imapeval.text.amounts.vocabulary import AmountReading, Number
@@ -44,7 +44,7 @@ _FEVER_BEFORE = re.compile(r"(?:体温|烧到|发热|发烧|(?<![a-z])temperatur
 _AGE_BEFORE = re.compile(r"(?<![a-z])(?:aged?|ages)[ :]{1,2}$|年龄[在为是:]?$")
 
 
-def mentions_age(text: str, margins: Comparatives) -> bool:
+def mentions_age(text: str, margins: Margins) -> bool:
     """Return whether the words around an amount say that it is an age."""
     words = margins.words
     return any(word in words for word in ("older", "younger", "age of", "ages")) or bool(
@@ -78,7 +78,7 @@ def read_unitless(text: str, start: int, floor: int, number: Number, second: Num
         return make_reading(margins, unit.dimension, unit.convert(low), unit.convert(high), unit.name)
     if week := vocab.WEEK_BEFORE.search(text, max(0, start - 14), start):
         bound = "upper" if week[1] in ("before", "until", "by") else "lower"
-        margins = Comparatives(week.start(), end, ((week.start(), end),), bound)
+        margins = Margins(week.start(), end, ((week.start(), end),), bound)
         return make_reading(margins, "duration", low * 7, high * 7, "week")
     if measure := _MEASURE_BEFORE.search(text, max(0, margins.start - 40), margins.start):
         return _read_measured(margins, measure, low, high)
@@ -94,7 +94,7 @@ def read_unitless(text: str, start: int, floor: int, number: Number, second: Num
     return make_reading(margins, "number", low, high) if alone else None
 
 
-def _read_measured(margins: Comparatives, measure: re.Match[str], low: float, high: float) -> AmountReading:
+def _read_measured(margins: Margins, measure: re.Match[str], low: float, high: float) -> AmountReading:
     group = "latin" if measure["latin"] else "chinese"
     name, end = measure[group].rstrip("s"), measure.end(group)
     if _RATE.search(measure.string, max(0, end - 20), end):

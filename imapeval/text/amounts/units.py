@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from imapeval.text.amounts import vocabulary as vocab
-from imapeval.text.amounts.vocabulary import AmountReading, Comparatives, Number, Unit
+from imapeval.text.amounts.vocabulary import AmountReading, Margins, Number, Unit
 
 if TYPE_CHECKING:
     import re
@@ -210,7 +210,7 @@ def make_fahrenheit_unit(end: int, more: float = 0.0) -> Unit:
     return Unit("temperature", "degF", scale, end, zero + more * scale)
 
 
-def read_margins(text: str, start: int, end: int, floor: int) -> Comparatives:
+def read_margins(text: str, start: int, end: int, floor: int) -> Margins:
     """Parse the comparatives around an amount: at least, 不超过, 以上, or so."""
     bound, strict, about, words = "", False, False, ""
     cuts = [(start, end)]
@@ -231,10 +231,10 @@ def read_margins(text: str, start: int, end: int, floor: int) -> Comparatives:
         cuts.append((end, found.end()))
         end, words = found.end(), f"{words} {word}"
         bound, about = (bound, True) if kind == "about" else (kind, about)
-    return Comparatives(start, end, tuple(cuts), bound, strict, about, words)
+    return Margins(start, end, tuple(cuts), bound, strict, about, words)
 
 
-def make_reading(margins: Comparatives, dimension: str, low: float, high: float, name: str = "") -> AmountReading:
+def make_reading(margins: Margins, dimension: str, low: float, high: float, name: str = "") -> AmountReading:
     """Return the amount with these margins, open on the side that its comparatives leave open."""
     lowest = None if margins.bound == "upper" else low
     highest = None if margins.bound == "lower" else high

@@ -161,7 +161,7 @@ class Interval(NamedTuple):
     unit: Unit
 
 
-class Comparatives(NamedTuple):
+class Margins(NamedTuple):
     """The extent of an amount with the comparatives around it, and their meaning."""
 
     start: int

@@ -121,21 +121,16 @@ def _read(lines: Sequence[str], first: int, keys: Sequence[str], path: Path) -> 
         if key in found:
             raise InputError(f"the key {key!r} is there twice", path=path, line=number, fix="Keep one of them.")
         written = (match["value"] or "").strip()
-        value = _read_value(written).strip()
+        bare, unquoted = _COMMENT.sub("", written).strip(), _unquote(written)
+        value = bare if unquoted == written else unquoted.strip()
         # A "|" in quotation marks is a value.
-        in_block = _BLOCK.fullmatch(_COMMENT.sub("", written).strip()) is not None
+        in_block = _BLOCK.fullmatch(bare) is not None
         current = [] if not value or in_block else [value]
         found[key] = number, current
     for key, (number, values) in found.items():
         if not "".join(values):
             raise InputError(f"the key {key!r} has no value", path=path, line=number, fix="Fill it in or remove it.")
     return {key: Entry(number, tuple(values)) for key, (number, values) in found.items()}
-
-
-def _read_value(text: str) -> str:
-    """Return the value in a line without quotation marks and the comment at its end."""
-    unquoted = _unquote(text)
-    return _COMMENT.sub("", text) if unquoted == text else unquoted
 
 
 def _unquote(text: str) -> str:
