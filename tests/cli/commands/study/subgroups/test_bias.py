@@ -90,10 +90,11 @@ def test_a_run_needs_a_name(imapeval: Command, tmp_path: Path, altered: str):
 def test_a_judge_of_the_same_family_as_a_system(
     imapeval: Command, tmp_path: Path, serve: Callable[..., Any], apart: None, favour: int
 ):
-    noise = random.Random(1)
-
     def answer(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        (quality, own) = re.findall(r"Take (\d) tablets? of (\w)", body["messages"][-1]["content"])[-1]
+        text = body["messages"][-1]["content"]
+        (quality, own) = re.findall(r"Take (\d) tablets? of (\w)", text)[-1]
+        # By answer, as requests arrive in any order.
+        noise = random.Random(own + re.findall(r"ill \d+", text)[-1])
         rating = int(quality) + noise.choice([-0.5, 0, 0.5]) + (favour if own == "q" else 0)
         said = {name: min(5, max(0, rating)) for name in ("accuracy", "completeness", "specificity")}
         said |= {f"{name}_reason": "So." for name in said}
