@@ -54,7 +54,7 @@ NPM = {
 }
 """Programs of npm by integration."""
 
-SHARED = (".ci/constraints.txt",)
+SHARED = (".ci/constraints.txt", ".ci/frameworks.py")
 """What the tests of all of them rest on."""
 
 ADAPTERS = (
@@ -62,10 +62,13 @@ ADAPTERS = (
     "imapeval/integrations/adapter",
     "tests/integrations/test_",
     "tests/integrations/conftest",
+    "tests/integrations/answers",
+    "docs/frameworks/answers",
 )
 """What else the tests of all rest on, except those of Ray and S3, which only the command line uses."""
 
 ELSEWHERE = {
+    "promptfoo": ("imapeval/serve/",),
     "serve": ("imapeval/serve/", "imapeval/rating/"),
     "ray": ("evaluation/workers", "evaluation/ray_workers"),
     "s3": ("imapeval/remote",),
@@ -120,20 +123,12 @@ def find_changed(reference: str) -> list[str]:
     required_then, extras_then = read_requirements(old.stdout)
     if required != required_then or any(path.startswith(SHARED) for path in changed):
         return list(EXTRAS)
-    adapters = EXTRAS.keys() - {"ray", "s3"}
-    own = {
-        name: (
-            f"integrations/{name}",
-            f"frameworks/{name}",
-            *ELSEWHERE.get(name, ()),
-            *(ADAPTERS if name in adapters else ()),
-        )
-        for name in EXTRAS
-    }
     found: list[str] = []
-    for name, parts in own.items():
+    for name, needed in EXTRAS.items():
+        shared = () if name in ("ray", "s3") else ADAPTERS
+        parts = (f"integrations/{name}", f"frameworks/{name}", *ELSEWHERE.get(name, ()), *shared)
         concerning = {path for path in changed if any(part in path for part in parts)}
-        if any(extras.get(extra) != extras_then.get(extra) for extra in EXTRAS[name].split(",")):
+        if any(extras.get(extra) != extras_then.get(extra) for extra in needed.split(",")):
             found.append(name)
         elif concerning:
             found.append(name + PAGE if concerning == {f"docs/frameworks/{name}.md"} else name)
@@ -188,14 +183,17 @@ def find_packages(folder: Path) -> Path:
 
 def provide_core() -> None:
     """Make the environment that has what imapeval requires, and pytest, where it is not there yet."""
-    folder, log = find_folder("core"), []
+    folder = find_folder("core")
     if (folder / "whole").exists():
         return
     shutil.rmtree(folder, ignore_errors=True)
-    run([sys.executable, "-m", "venv", "--without-pip", str(folder)], log, check=True)
-    run([*call_pip(folder), "-c", str(CORE), "-e", str(ROOT), *BESIDE], log, check=True)
-    # Each of the others has its own.
-    run([*call_pip(folder, "uninstall"), "--yes", "imapeval"], log, check=True)
+    for command in (
+        [sys.executable, "-m", "venv", "--without-pip", str(folder)],
+        [*call_pip(folder), "-c", str(CORE), "-e", str(ROOT), *BESIDE],
+        # Each of the others has its own.
+        [*call_pip(folder, "uninstall"), "--yes", "imapeval"],
+    ):
+        subprocess.run(command, cwd=ROOT, check=True)
     (folder / "whole").touch()
 
 

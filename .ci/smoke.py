@@ -65,7 +65,7 @@ def check_contents(wheel: Path, sdist: Path) -> None:
     for part in SOURCES:
         expect(any(name.startswith(part) for name in members), f"the sdist lacks {part}")
     expect(not any(".cache" in name for name in members), "the sdist carries downloads")
-    check_limit("wheel", wheel.stat().st_size / 1e6, MAX_WHEEL_MB, "MB")
+    check_limit("wheel", wheel.stat().st_size / 1e6, MAX_WHEEL_MB)
 
 
 def install(wheel: Path, venv: Path, constraints: Path) -> Path:
@@ -75,7 +75,7 @@ def install(wheel: Path, venv: Path, constraints: Path) -> Path:
     run(venv / "bin" / "python", "-m", "pip", "install", "--quiet", "-c", constraints, wheel)
     # Not a condition: how long it takes is as much the machine's and the network's doing as ours.
     print(f"core install, time: {time.monotonic() - start:.1f} s (aim {INSTALL_SECONDS} s)")
-    check_limit("core install, disk", disk_mb(venv) - before, MAX_INSTALL_MB, "MB")
+    check_limit("core install, disk", disk_mb(venv) - before, MAX_INSTALL_MB)
     return venv / "bin" / "imapeval"
 
 
@@ -111,9 +111,9 @@ def disk_mb(folder: Path) -> float:
     return sum(path.lstat().st_blocks * 512 for path in folder.rglob("*")) / 1e6
 
 
-def check_limit(what: str, value: float, limit: float, unit: str) -> None:
+def check_limit(what: str, value: float, limit: float) -> None:
     """Print a figure; fail where it passes its limit."""
-    print(f"{what}: {value:.1f} {unit} (limit {limit} {unit})")
+    print(f"{what}: {value:.1f} MB (limit {limit} MB)")
     expect(value < limit, f"{what} passes its limit")
 
 
