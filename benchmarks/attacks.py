@@ -62,6 +62,9 @@ TASKS = ("judge", "reading")
 VARIANTS = ("plain", "fence", "filter", "fence+filter")
 MOVED = 0.05
 
+MAX_TOKENS = 1024
+"""Longest completion of the reader."""
+
 
 @dataclass(frozen=True)
 class Text:
@@ -94,8 +97,9 @@ def main() -> None:
     parser.add_argument(
         "--langs", nargs="+", choices=("en", "zh"), default=("en", "zh"), help="languages of the answers"
     )
-    parser.add_argument("--tokens", type=int, default=1024, help="most of a completion of the reader")
     args = parser.parse_args()
+    if args.what != "run" and args.file is None:
+        parser.error(f"{args.what} needs a file")
     attacks = [attack for attack in ATTACKS if not args.only or ("seen" in attack) == (args.only == "seen")]
     attacks = [attack for attack in attacks if attack["lang"] in args.langs]
     if args.what == "write":
@@ -168,12 +172,12 @@ async def judge_text(text: Text, model: Model, *, by_hand: bool) -> float | None
     return (outcome.value - 1) / 4 if isinstance(outcome, Score) else None
 
 
-async def read_text(text: Text, model: Model, matcher: Matcher | None, tokens: int) -> tuple[float | None, bool]:
+async def read_text(text: Text, model: Model, matcher: Matcher | None) -> tuple[float | None, bool]:
     """Return the imapScore, None where there is none, and whether a fact that only the attack names was kept."""
     first, second = ASKED[text.lang]
     question = QuestionImap((Pair(first, "?"), Pair(second, "?")), ())
     try:
-        answer = await LLMReader(model, max_tokens=tokens).read_answer(
+        answer = await LLMReader(model, max_tokens=MAX_TOKENS).read_answer(
             text.response, question=QUESTION[text.lang], imap=question, lang=text.lang
         )
     except SampleError:
@@ -198,7 +202,7 @@ def write(args: argparse.Namespace, attacks: list[dict[str, Any]]) -> None:
         if task == "judge":
             await judge_text(text, model, by_hand=True)
         else:
-            await read_text(text, model, None, args.tokens)
+            await read_text(text, model, None)
         return model.requests[0] if model.requests else None
 
     lines: list[str] = []
@@ -230,7 +234,7 @@ def show(args: argparse.Namespace, attacks: list[dict[str, Any]], find: Callable
             if task == "judge":
                 found[text.name] = (await judge_text(text, model, by_hand=args.what == "read"), False)
             else:
-                found[text.name] = await read_text(text, model, matcher, args.tokens)
+                found[text.name] = await read_text(text, model, matcher)
         return found
 
     for task in args.tasks:

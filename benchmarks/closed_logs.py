@@ -142,7 +142,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("lm-eval", "inspect", "helm"):
         parser.add_argument(f"--{name}", type=Path, help=f"interpreter of an environment with {name}")
-    parser.add_argument("--out", type=Path, required=True, help="an empty folder, for items and logs")
+    parser.add_argument("--out", type=Path, required=True, help="a new folder, for items and logs")
     given = parser.parse_args()
     out = given.out.resolve()
     out.mkdir(parents=True)
@@ -335,9 +335,10 @@ def compare(log: str, answers: Sequence[Any], own: Own) -> None:
     for task in dict.fromkeys(answer[0] for answer in answers):
         ours = {item: rest for of, item, *rest in answers if of == task}
         theirs = {item: scores for (of, item), scores in own.items() if of == task}
+        both = ours.keys() & theirs.keys()
         for metric in next(iter(theirs.values())):
             means = [
-                sum(values) / len(ours)
+                sum(values) / len(values)
                 for values in (
                     [scores[metric] for scores in theirs.values()],
                     [scores[metric] for scores, *_ in ours.values()],
@@ -345,8 +346,10 @@ def compare(log: str, answers: Sequence[Any], own: Own) -> None:
                 )
             ]
             shown = len(ours.keys() ^ theirs.keys())
-            shown += sum(theirs[item][metric] != scores[metric] for item, (scores, *_) in ours.items())
-            other = [one for item, one in ours.items() if (one[1] is True) != bool(theirs[item][metric])]
+            shown += sum(theirs[item][metric] != ours[item][0][metric] for item in both)
+            other = [
+                one for item, one in ours.items() if item in both and (one[1] is True) != bool(theirs[item][metric])
+            ]
             readings = ", ".join(
                 f"{name} {sum(one[2] == name for one in ours.values())}"
                 for name in dict.fromkeys(one[2] for one in ours.values())

@@ -57,7 +57,7 @@ def draw(setting: Setting, rows: int, generator: np.random.Generator) -> tuple[n
     questions = np.arange(rows)
     if setting.clustered:
         questions //= 2
-        both = np.sqrt(0.5) * (both + (generator.normal(size=(rows // 2, 2)) @ mix.T)[questions])
+        both = np.sqrt(0.5) * (both + (generator.normal(size=((rows + 1) // 2, 2)) @ mix.T)[questions])
     scores, ratings = both.T
     if setting.graded:
         ratings = np.clip(np.round(2 * (3 + 1.2 * ratings)) / 2, 0, 5)

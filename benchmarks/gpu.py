@@ -41,11 +41,13 @@ def main() -> None:
         raise SystemExit("the runs have scores of different metrics")
     for name, run in zip(("cpu", "gpu"), runs, strict=True):
         begun, ended = (datetime.fromisoformat(run.manifest[key]) for key in ("started", "finished"))
-        print(f"{name}: {(ended - begun).seconds} s, {run.manifest['options']['device']}")
+        print(f"{name}: {(ended - begun).total_seconds():.0f} s, {run.manifest['options']['device']}")
     print("| metric | answers | largest difference | mean difference |\n|---|---|---|---|")
     far = False
     for metric, scores in cpu.items():
         both = sorted(scores.keys() & gpu[metric].keys())
+        if not both:
+            raise SystemExit(f"no answer has a score by {metric} in both runs")
         differences = np.abs([scores[id_] - gpu[metric][id_] for id_ in both])
         print(f"| `{metric}` | {len(both)} | {differences.max():.2g} | {differences.mean():.2g} |")
         far |= bool(differences.max() > settings.limit)

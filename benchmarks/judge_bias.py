@@ -66,7 +66,7 @@ def choose(rows: Path) -> list[Case]:
 
 def find_claim(text: str) -> str:
     """Return the first sentence that says something: not a greeting or the number of a list."""
-    for part in re.split(r"(?<=[.!?。！？])\s*|\n+", text):
+    for part in re.split(r"(?<=[.!?])\s+|(?<=[。！？])\s*|\n+", text):
         sentence = re.sub(r"^\W*\d*[.、)]?\s*", "", part).strip()
         if len(sentence) >= 12 and (not sentence.isascii() or len(sentence.split()) >= 7):
             return sentence
@@ -97,6 +97,7 @@ def make_id(case: Case, variant: str) -> str:
 
 def write(folder: Path, cases: list[Case]) -> None:
     """Write the requests of each variant."""
+    folder.mkdir(parents=True, exist_ok=True)
     for variant in (ORIGINAL, *ALTERATIONS):
         lines: list[str] = []
         for case in cases:

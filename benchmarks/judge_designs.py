@@ -88,6 +88,7 @@ def drop_reasons(body: dict[str, Any]) -> None:
 
 def write(folder: Path, cases: list[Case]) -> None:
     """Write the requests of each design; their ids do not reveal which system wrote the answer."""
+    folder.mkdir(parents=True, exist_ok=True)
     for design, scale in SCALES.items():
         lines: list[str] = []
         for case in cases:

@@ -1,4 +1,4 @@
-"""How well names are linked to their concepts, compared with other systems: `python benchmarks/linking.py`.
+"""How well names are linked to their concepts, compared with other systems: `python benchmarks/linking.py --work DIR`.
 
 The graph is DOID and Mondo, merged through Mondo's xrefs. From each of 2,000 concepts with at least three names, one
 synonym that no other concept has is held out and looked up among the remaining names (`linking_data.py`). Printed are
@@ -106,9 +106,10 @@ def compare(task: Task, folder: Path, peers: list[str]) -> None:
         if not peers or peer in peers:
             found[peer] = measure(build(names, concepts), task)
             print_row(peer, *found[peer])
-    for peer in PEERS.keys() - found.keys():
-        print(f"{peer}: not run")
-    for peer in found.keys() - {"imapeval"}:
+    for peer in PEERS:
+        if peer not in found:
+            print(f"{peer}: not run")
+    for peer in list(found)[1:]:
         for first in (1, 10):
             ours, theirs = ([place < first for place in found[who][0]] for who in ("imapeval", peer))
             won, lost, p = test_paired(ours, theirs)
@@ -172,7 +173,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True, help="folder for graphs and indexes")
-    parser.add_argument("--peer", action="append", default=[], help=f"only this one: {', '.join(PEERS)}")
+    parser.add_argument("--peer", action="append", default=[], choices=PEERS, help="only this one")
     parser.add_argument("--first", type=int, help="ask only so many names: rapidfuzz takes long")
     parser.add_argument("--accept", action="store_true", help="measure the links that are accepted")
     parser.add_argument("--fit", action="store_true", help="learn the weights of the ranking")

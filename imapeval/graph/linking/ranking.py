@@ -3,8 +3,8 @@
 The probability of a candidate is exp(w.x) divided by the sum of this over all candidates and "none of them", whose
 logit is `NONE_LOGIT` (McFadden 1974, "Conditional logit analysis of qualitative choice behavior"). The weights were
 learned on synonyms held out of DOID and Mondo, each once with and once without its concept among the candidates, so
-probabilities are calibrated for texts of which half mean no concept in the graph. `python benchmarks/linking.py --fit`
-prints them; it does not use the 2,000 concepts of the benchmark.
+probabilities are calibrated for texts of which half mean no concept in the graph.
+`python benchmarks/linking.py --work DIR --fit` prints them; it does not use the 2,000 concepts of the benchmark.
 """
 
 from __future__ import annotations
