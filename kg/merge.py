@@ -32,17 +32,17 @@ _ROOTS = frozenset(
         normalise,
         """
         disease; disease of anatomical entity; syndrome; ill health; illness; disorder; health problem; symptom;
-        pathological conditions, signs and symptoms; signs and symptoms; pathologic processes; sign; evidence;
-        disease attributes; chronic disease; acute disease; anatomical pathological conditions; health occupations;
-        drug; drugs; medicine; medication; pharmaceutical; pharmaceutical preparations; pharmacological role;
-        pharmacologic actions; therapeutic uses; physiological effects of drugs; agent; substance;
-        pharmacological agent; molecular mechanisms of pharmacological action; biological role; application; role;
-        treatment; therapy; therapeutics; medical procedure; procedure; medical care; diagnosis; diagnostic procedure;
-        diagnostic techniques and procedures; diagnostic test; examination; medical test; test;
-        body part; body substance; organ; system; medical science; medicine; department; clinical department;
+        pathological conditions, signs and symptoms; signs and symptoms; pathologic processes; disease attributes;
+        chronic disease; acute disease; anatomical pathological conditions; health occupations;
+        drug; medicine; medication; pharmaceutical; pharmaceutical preparations; pharmacological role;
+        pharmacologic actions; therapeutic uses; physiological effects of drugs;
+        molecular mechanisms of pharmacological action; application;
+        treatment; therapy; therapeutics; medical procedure; diagnostic procedure;
+        diagnostic techniques and procedures; diagnostic test; medical test;
+        body part; body substance; organ; system; medical science; clinical department;
         organism; lifestyle measure; structure; internal organ; external body part; affliction;
-        equipment and supplies; patient care; antagonist; agonist; inhibitor;
-        receptor modulator; protective agents; lifestyle; risk factor; factor
+        equipment and supplies; patient care; antagonist; agonist;
+        receptor modulator; protective agents; risk factor; factor
         """.replace("\n", " ").split(";"),
     )
 )
@@ -227,7 +227,7 @@ class _ConceptBuilder:
 
     def _cut(self, edges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         ordered = list(dict.fromkeys(edges))
-        lost = {(cycle[0], cycle[1 % len(cycle)]) for cycle in cut_cycles(len(self._ids), ordered)}
+        lost = {(cycle[0], cycle[1]) for cycle in cut_cycles(len(self._ids), ordered)}
         self._cyclic += ((self._ids[low], self._ids[high]) for low, high in sorted(lost))
         return [edge for edge in ordered if edge not in lost]
 

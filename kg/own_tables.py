@@ -164,7 +164,7 @@ def _resolve_conflicts(found: dict[str, Record], conflicts: list[str]) -> None:
         for loser in losers:
             conflicts.append(f"{norm!r} ({lang}): kept by {found[owner].label!r}, taken from {found[loser].label!r}")
             names = found[loser].names
-            names[:] = [name for name in names if (normalise(name[0]), name[1]) != (norm, lang)]
+            names[:] = [name for name in names if (normalise(name.text), name.lang) != (norm, lang)]
 
 
 def _make_slug(name: str) -> str:

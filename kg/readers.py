@@ -51,11 +51,9 @@ def read_doid(content: bytes) -> list[Record]:
         record = Record(item["id"], "doid", item["name"], "disease", parents=item.get("relations", {}).get("is_a", []))
         add_name(record, item["name"], "name")
         for synonym in item.get("synonyms", []):
-            for name in (
-                {synonym, restore_word_order(synonym)} if ", " not in synonym else {restore_word_order(synonym)}
-            ):
-                if is_usable(name):
-                    add_name(record, name, guess_kind(name))
+            name = restore_word_order(synonym)
+            if is_usable(name):
+                add_name(record, name, guess_kind(name))
         record.names = drop_opposites(record.names)
         record.xrefs = [f"MESH:{ref['id']}" for ref in item.get("xrefs", []) if ref["namespace"] == "MESH"]
         records.append(record)

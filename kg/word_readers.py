@@ -94,9 +94,7 @@ def find_everyday_words(noun_index: bytes, others: list[bytes], medical: set[str
     return everyday
 
 
-_SPECIALTY = re.compile(
-    r"(logy|iatrics|iatry|surgery|medicine|genetics|obstetrics|gynecology|urology|ology|care)$", re.I
-)
+_SPECIALTY = re.compile(r"(logy|iatrics|iatry|surgery|medicine|genetics|obstetrics|care)$", re.I)
 
 
 def read_hl7(role_codes: bytes, service_types: bytes) -> list[Record]:

@@ -2,6 +2,8 @@
 
 import importlib
 import sys
+import tarfile
+import zipfile
 from pathlib import Path
 from types import ModuleType
 
@@ -41,3 +43,18 @@ def test_a_wrong_synonym_joins_nothing(load_script) -> None:
 
     assert count(set()) == 1
     assert count({("podagra", "gout")}) == 2
+
+
+@pytest.mark.parametrize("member", ["nope", "folder/"])
+def test_a_member_that_a_package_lacks(load_script, tmp_path: Path, member: str) -> None:
+    read_member = load_script("fetch").read_member
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "a").write_bytes(b"text")
+    with tarfile.open(tmp_path / "p.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "folder", "folder")
+    with zipfile.ZipFile(tmp_path / "p.whl", "w") as archive:
+        archive.write(tmp_path / "folder" / "a", "folder/a")
+    for package in (tmp_path / "p.tar.gz", tmp_path / "p.whl"):
+        assert read_member(package, "folder/a") == b"text"
+        with pytest.raises(SystemExit, match=f"{package.name} has no file {member!r}"):
+            read_member(package, member)
