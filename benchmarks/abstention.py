@@ -34,17 +34,12 @@ def main() -> None:
             run("score", args.data, "--metrics", "imapscore", "--imaps", imaps, "--out", out, "--max-failures", "10")
             readings.append({r.id: r.outcome for r in Run(Path(out)).results()})
         rated, _ = join_ratings([Run(Path(folder) / "0")])
-    outcomes = [
-        combine_readings([reading[id_] for reading in readings], (0, 1))
-        for id_ in rated.ids
-        if all(id_ in reading for reading in readings)
-    ]
-    known = [number for number, id_ in enumerate(rated.ids) if all(id_ in reading for reading in readings)]
-    scores, stability = np.full((len(rated.ids), 1), np.nan), np.full(len(rated.ids), np.nan)
-    for number, outcome in zip(known, outcomes, strict=True):
-        if isinstance(outcome, Score):
-            scores[number], stability[number] = outcome.value, outcome.parts["stability"]
-    rated.scores[:] = scores
+    rated.scores[:], stability = np.nan, np.full(len(rated.ids), np.nan)
+    for number, id_ in enumerate(rated.ids):
+        if all(id_ in reading for reading in readings):
+            outcome = combine_readings([reading[id_] for reading in readings], (0, 1))
+            if isinstance(outcome, Score):
+                rated.scores[number], stability[number] = outcome.value, outcome.parts["stability"]
     print("| dimension | abstains on | error | 95% interval | change | 95% interval | least | n |")
     print("|---|---|---|---|---|---|---|---|")
     for dimension in rated.dimensions:

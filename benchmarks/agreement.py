@@ -1,6 +1,6 @@
-"""How well each metric agrees with clinicians on human-rated answers: `python benchmarks/agreement.py DATA [...]`.
+"""How well each metric agrees with clinicians on rated answers: `python benchmarks/agreement.py DATA [--imaps FILE]`.
 
-Scores every file with the default metrics, offline or with the given imaps, and prints a Markdown table of the mean
+Scores the answers with the default metrics, offline or with the given imaps, and prints a Markdown table of the mean
 Spearman correlation over systems and rating dimensions with its 95% bootstrap interval, and the time it took. The
 rated answers are not part of the project; see docs/agreement.md for where to get them.
 """

@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING, NamedTuple
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
+from rated_answers import make_rated
 
 from imapeval.study.correlation.levels import correlate
-from imapeval.study.data.rated import Rated
 
 if TYPE_CHECKING:
     from imapeval.study.data.findings import Level
+    from imapeval.study.data.rated import Rated
 
 SYSTEMS = 3
 
@@ -56,15 +57,8 @@ def draw(setting: Setting, generator: np.random.Generator) -> Rated:
     ratings, noise = spread(1), spread(setting.metrics)
     if setting.alike:
         noise = np.sqrt(0.5) * (noise + spread(1))
-    return Rated(
-        ids=tuple(map(str, range(n))),
-        questions=questions,
-        systems=tuple(f"s{row // setting.questions}" for row in range(n)),
-        metrics=tuple(f"m{number}" for number in range(setting.metrics)),
-        scores=r * ratings + np.sqrt(1 - r**2) * noise,
-        dimensions=("rating",),
-        ratings=ratings,
-    )
+    scores = r * ratings + np.sqrt(1 - r**2) * noise
+    return make_rated(scores, ratings, questions=questions, systems=np.arange(n) // setting.questions)
 
 
 def measure(setting: Setting, repetitions: int, resamples: int) -> tuple[float, ...]:

@@ -26,6 +26,7 @@ import argparse
 from dataclasses import replace
 
 import numpy as np
+from rated_answers import make_rated
 from scipy import stats
 
 from imapeval.study.arrays import Floats
@@ -43,16 +44,12 @@ def make(generator: np.random.Generator, n: int, better: float, favour: float, *
     given = np.round((true[:, None] + noise * generator.normal(size=(2 * n, RATERS)) + 2.5) * 2) / 2
     if not noise:
         given = true[:, None].repeat(RATERS, axis=1)
-    return Rated(
-        ids=tuple(map(str, range(2 * n))),
-        questions=np.arange(2 * n) // 2,
-        systems=tuple("ab"[b] for b in of_b),
-        metrics=("m",),
-        scores=(true + favour * of_b + generator.normal(size=2 * n) * 0.7)[:, None],
-        dimensions=("accuracy",),
-        ratings=given.mean(axis=1, keepdims=True),
-        raters=tuple("abc"),
+    return make_rated(
+        true + favour * of_b + generator.normal(size=2 * n) * 0.7,
+        given.mean(axis=1),
         by_rater={"accuracy": given},
+        questions=np.arange(2 * n) // 2,
+        systems=of_b,
     )
 
 
@@ -62,15 +59,8 @@ def make_two(generator: np.random.Generator, n: int, halo: float) -> Rated:
     true = {name: shared + generator.normal(size=n) for name in ("accuracy", "completeness")}
     mood = halo * generator.normal(size=(n, RATERS))
     given = {name: worth[:, None] + mood + generator.normal(size=(n, RATERS)) for name, worth in true.items()}
-    return Rated(
-        ids=tuple(map(str, range(n))),
-        questions=np.arange(n),
-        systems=("",) * n,
-        metrics=("m",),
-        scores=(true["completeness"] + 0.5 * generator.normal(size=n))[:, None],
-        dimensions=tuple(true),
-        ratings=np.column_stack([table.mean(axis=1) for table in given.values()]),
-        raters=tuple("abc"),
+    return make_rated(
+        true["completeness"] + 0.5 * generator.normal(size=n),
         by_rater=given,
         covariates={"length": true["completeness"] + generator.normal(size=n)},
     )
@@ -96,16 +86,12 @@ def make_facets(
     true = noise + better * ((languages == "zh").astype(np.float64) + (tasks == TASKS[0]))
     given = np.round((true[:, None] + generator.normal(size=(2 * n, RATERS)) + 2.5) * 2) / 2
     favoured = np.sum([size * ((languages == name) | (tasks == name)) for name, size in favour.items()], axis=0)
-    rated = Rated(
-        ids=tuple(map(str, range(2 * n))),
+    rated = make_rated(
+        true + favoured + generator.normal(size=2 * n) * 0.7,
+        given.mean(axis=1),
+        by_rater={"accuracy": given},
         questions=np.arange(2 * n) // 2,
         systems=("a", "b") * n,
-        metrics=("m",),
-        scores=(true + favoured + generator.normal(size=2 * n) * 0.7)[:, None],
-        dimensions=("accuracy",),
-        ratings=given.mean(axis=1, keepdims=True),
-        raters=tuple("abc"),
-        by_rater={"accuracy": given},
         facets={"language": tuple(languages.tolist()), "task": tuple(tasks.tolist())},
     )
     return rated, true
@@ -122,16 +108,12 @@ def make_family(generator: np.random.Generator, n: int, better: float, favour: f
     noise = generator.normal(size=n).repeat(len(FAMILY)) * 0.3**0.5 + generator.normal(size=size) * 0.7**0.5
     true = noise + better * ~own
     given = np.round((true[:, None] + generator.normal(size=(size, RATERS)) + 2.5) * 2) / 2
-    rated = Rated(
-        ids=tuple(map(str, range(size))),
+    rated = make_rated(
+        true + favour * own + generator.normal(size=size) * 0.7,
+        given.mean(axis=1),
+        by_rater={"accuracy": given},
         questions=np.arange(size) // len(FAMILY),
         systems=FAMILY * n,
-        metrics=("m",),
-        scores=(true + favour * own + generator.normal(size=size) * 0.7)[:, None],
-        dimensions=("accuracy",),
-        ratings=given.mean(axis=1, keepdims=True),
-        raters=tuple("abc"),
-        by_rater={"accuracy": given},
     )
     return rated, true
 

@@ -13,10 +13,10 @@ import argparse
 from itertools import product
 
 import numpy as np
+from rated_answers import make_rated
 
 from imapeval.study.calibration.curve import fit_curve
 from imapeval.study.calibration.groups import measure_groups
-from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import RatingScale
 
 OTHERS, NEW, SHIFT = 100, 20_000, 0.5
@@ -49,19 +49,10 @@ def main() -> None:
         for seed in range(repetitions):
             own, others = draw(generator, questions, answers, SHIFT), draw(generator, OTHERS, answers, 0.0)
             scores, ratings = (np.concatenate(pair) for pair in zip(own[:2], others[:2], strict=True))
-            n = len(scores)
-            study = Rated(
-                ids=tuple(map(str, range(n))),
-                questions=np.concatenate((own[2], questions + others[2])),
-                systems=("",) * n,
-                metrics=("m",),
-                scores=scores[:, None],
-                dimensions=("d",),
-                ratings=ratings[:, None],
-                scales={"d": SCALE},
-            )
+            codes = np.concatenate((own[2], questions + others[2]))
+            study = make_rated(scores, ratings, questions=codes, scales={"accuracy": SCALE})
             groups = {"g": np.arange(len(own[0]))}
-            (row,) = measure_groups(study, "m", "d", groups, seed=seed, resamples=999)
+            (row,) = measure_groups(study, "m", "accuracy", groups, seed=seed, resamples=999)
             errors = new_ratings - fit_curve(scores, ratings, method="isotonic").predict(new, SCALE)
             goal, size = float(errors.mean()), float(np.abs(errors).mean())
             held += row.low is not None and row.high is not None and row.low <= goal <= row.high

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import random
-import socket
 import subprocess
 import sys
 import threading
-import time
-import urllib.request
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 from imapeval.graph.store.graph import Graph
+from imapeval.llm.providers import llama_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,16 +47,7 @@ SHOTS = (
 )
 """Examples before each question of Inspect and HELM: without them this model hardly writes what they look for."""
 
-SERVE = """
-import sys, xllamacpp
-params = xllamacpp.CommonParams()
-params.model.path = sys.argv[1]
-params.hostnames, params.port, params.model_alias = ["127.0.0.1"], int(sys.argv[2]), {"smollm2"}
-params.n_ctx, params.n_parallel = 8192, 1
-params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
-server = xllamacpp.Server(params)
-sys.stdin.read()
-"""
+SERVER = {"alias": "smollm2", "slots": 1, "context": 8192, "threads": 1, "cache_mib": 2048}
 
 
 def make_items() -> dict[str, list[Item]]:
@@ -126,21 +115,15 @@ def format_item(name: str, item: Item) -> dict[str, Any]:
 @contextmanager
 def serve_model(gguf: Path) -> Iterator[str]:
     """Serve the real model."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    quiet = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen([sys.executable, "-c", SERVE, gguf, str(port)], **quiet) as process:
+    # -P: the script's folder has modules named like packages, such as openai.py.
+    command = [sys.executable, "-P", llama_server.__file__, json.dumps({"path": str(gguf), **SERVER})]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, **pipes, text=True) as process:
         try:
-            while process.poll() is None:
-                try:
-                    urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=2).close()
-                    break
-                except OSError:
-                    time.sleep(0.2)
-            else:
+            address = process.stdout.readline().strip()
+            if not address:
                 sys.exit("the llama.cpp server did not start: pip install 'imapeval[local]'")
-            yield f"http://127.0.0.1:{port}/v1"
+            yield f"{address}/v1"
         finally:
             process.kill()
 

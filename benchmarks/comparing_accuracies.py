@@ -17,6 +17,7 @@ intervals that hold the mean difference.
 import sys
 
 import numpy as np
+from rated_answers import make_rated
 
 from imapeval.study.comparison.compare import compare
 from imapeval.study.correlation.coefficients import find_coefficient
@@ -66,15 +67,8 @@ def find_noise(size: tuple[int, int, float], kind: str, coefficient: str) -> tup
 def wrap(tables: list[np.ndarray]) -> Rated:
     """Return one study."""
     systems, questions = np.divmod(np.arange(tables[0].size), tables[0].shape[1])
-    return Rated(
-        ids=tuple(map(str, range(tables[0].size))),
-        questions=questions,
-        systems=tuple(f"s{number}" for number in systems),
-        metrics=("first", "second"),
-        scores=np.column_stack([table.ravel() for table in tables[:2]]),
-        dimensions=("accuracy",),
-        ratings=tables[2].reshape(-1, 1),
-    )
+    first, second, ratings = (table.ravel() for table in tables)
+    return make_rated({"first": first, "second": second}, ratings, questions=questions, systems=systems)
 
 
 def main() -> None:

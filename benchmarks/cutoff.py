@@ -11,6 +11,7 @@ import argparse
 from statistics import NormalDist
 
 import numpy as np
+from rated_answers import make_rated
 
 from imapeval.study.calibration.cutoff import find_cutoff
 from imapeval.study.data.rated import Rated
@@ -38,15 +39,7 @@ def make(generator: np.random.Generator, questions: int, answers: int, separatio
         return np.repeat(generator.normal(size=questions), answers) * common**0.5 + own * (1 - common) ** 0.5
 
     acceptable = draw(0.5) > NORMAL.inv_cdf(1 - share)
-    return Rated(
-        ids=tuple(map(str, range(n))),
-        questions=np.arange(n) // answers,
-        systems=("",) * n,
-        metrics=("m",),
-        scores=(separation * acceptable + draw(0.3))[:, None],
-        dimensions=("accuracy",),
-        ratings=acceptable.astype(np.float64)[:, None],
-    )
+    return make_rated(separation * acceptable + draw(0.3), acceptable, questions=np.arange(n) // answers)
 
 
 def find_truth(score: float, separation: float, share: float) -> list[float]:

@@ -248,11 +248,12 @@ def show(reader: str, graph: Graph, matcher: HybridMatcher) -> list[str]:
 
 
 def show_means(values: Sequence[float], samples: Sequence[Sample], form: str) -> list[str]:
-    """Return the means over the right and over the wrong answers."""
-    return [
-        format(fmean(v for v, s in zip(values, samples, strict=True) if s.meta["quality"] in qualities), form)
+    """Return the means over the right and over the wrong answers; a change that rounds to 0 has no sign."""
+    means = [
+        fmean(v for v, s in zip(values, samples, strict=True) if s.meta["quality"] in qualities)
         for qualities in (RIGHT, WRONG)
     ]
+    return ["0" if form[0] == "+" and abs(mean) < 0.0005 else format(mean, form) for mean in means]
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How close `study latent` comes to the truth, compared with the mean rating, and how well it estimates the raters.
 
-python benchmarks/latent_truth.py --repetitions 50
+python benchmarks/latent_truth.py --repetitions 1000
 
 True categories, the higher the more frequent, are perceived with logistic noise by raters of given detections (1 is
 poor, 4 good), whose boundaries lie up to .3 categories too low or too high. Error: root mean square distance from the
@@ -39,7 +39,7 @@ def make(generator: np.random.Generator, n: int, detections: tuple[float, ...], 
 def main() -> None:
     """Print a row per case."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repetitions", type=int, default=50)
+    parser.add_argument("--repetitions", type=int, default=1000)
     repetitions = parser.parse_args().repetitions
     print("| answers | raters' detections | categories | shared | error of the mean rating | nominal | ordinal "
           "| share right: off by, nominal | ordinal |")  # fmt: skip

@@ -11,15 +11,15 @@ which the simultaneous interval of the best one lies above the null value, which
 from __future__ import annotations
 
 import argparse
-import os
-
-# Before numpy is loaded: processes that use all cores each would wait for one another.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+from typing import TYPE_CHECKING
 
 import numpy as np
+from rated_answers import make_rated
 
 from imapeval.study.correlation.levels import correlate
-from imapeval.study.data.rated import Rated
+
+if TYPE_CHECKING:
+    from imapeval.study.data.rated import Rated
 
 SIZES = ((3, 15, 0.3), (3, 60, 0.3), (6, 15, 0.2), (6, 60, 0.2), (10, 60, 0.1))
 WITHIN = ("spearman", "kendall_tau_b", "pearson", "pairwise_accuracy")
@@ -33,15 +33,9 @@ def draw(generator: np.random.Generator, size: tuple[int, int, float], metrics: 
     number, question = np.divmod(np.arange(systems * questions), questions)
     quality = step * number + 0.5 * generator.normal(size=questions)[question] + generator.normal(size=len(number))
     noise = generator.normal(size=(len(number), metrics))
-    return Rated(
-        ids=tuple(map(str, range(len(number)))),
-        questions=question,
-        systems=tuple(f"s{one}" for one in number),
-        metrics=tuple(f"m{one}" for one in range(metrics)),
-        scores=noise if metrics > 1 else quality[:, None] + noise,
-        dimensions=("d",),
-        ratings=np.round(2 * (quality + 0.5 * generator.normal(size=len(number)))).reshape(-1, 1) / 2,
-    )
+    scores = noise if metrics > 1 else quality[:, None] + noise
+    ratings = np.round(2 * (quality + 0.5 * generator.normal(size=len(number)))) / 2
+    return make_rated(scores, ratings, questions=question, systems=number)
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ computed from 400,000 answers.
 import argparse
 
 import numpy as np
+from rated_answers import make_rated
 
 from imapeval.study.agreement.limits_of_agreement import LimitsOfAgreement, find_limits
 from imapeval.study.data.rated import Rated
@@ -29,17 +30,7 @@ def make(generator: np.random.Generator, questions: int, answers: int, correlati
     given = quality[:, None] + error * generator.normal(size=(n, 2)) + [0.0, 0.3]
     if kind != "any number":
         given = np.clip(np.round(((4.5 if kind == "skewed" else 2.5) + 1.1 * given) * 2) / 2, 0, 5)
-    return Rated(
-        ids=tuple(map(str, range(n))),
-        questions=np.arange(n) // answers,
-        systems=("",) * n,
-        metrics=(),
-        scores=np.empty((n, 0)),
-        dimensions=("accuracy",),
-        ratings=given.mean(axis=1, keepdims=True),
-        raters=("a", "b"),
-        by_rater={"accuracy": given},
-    )
+    return make_rated(ratings=given.mean(axis=1), by_rater={"accuracy": given}, questions=np.arange(n) // answers)
 
 
 def read(row: LimitsOfAgreement, name: str) -> tuple[float, float, float]:

@@ -14,7 +14,10 @@ from imapeval.study.data.rated import Rated
 from imapeval.study.subgroups.bias import OWN_FAMILY, Bias, choose_shown, measure_bias
 from tests.study.answers import make_rated
 
-benchmark = runpy.run_path(str(Path(__file__).parents[3] / "benchmarks" / "bias.py"))
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
+with pytest.MonkeyPatch.context() as patch:
+    patch.syspath_prepend(BENCHMARKS)  # it imports a file beside it
+    benchmark = runpy.run_path(str(BENCHMARKS / "bias.py"))
 make_two, make_facets = benchmark["make_two"], benchmark["make_facets"]
 
 
