@@ -60,7 +60,7 @@ def _print_scores(rows: "Sequence[ScoreCell]") -> None:
 
     def show(row: "ScoreCell") -> str:
         spread = "" if row.spread is None else f" ±{format_score(row.spread)}"
-        mark = "*" if row.best and len(models) > 1 else "=" if row.as_best else " "
+        mark = "*" if row.best else "=" if row.as_best else " "
         return f"{format_score(row.mean)}{spread} {mark}"
 
     columns = [
@@ -75,7 +75,7 @@ def _print_scores(rows: "Sequence[ScoreCell]") -> None:
         if any(getattr(row, name) is not None for row in rows)
     ]
     emit(list(dict.fromkeys((row.task, row.metric) for row in rows)), columns, title="All scores", width=UNLIMITED)
-    if any(row.best for row in rows) and len(models) > 1:
+    if any(row.best for row in rows):
         echo("* best mean; = not shown to be worse; ± standard deviation over runs.")
     if any(row.chance is not None for row in rows):
         echo("majority: the most frequent right answer to every item; chance: options, or right answers, at random.")
@@ -105,8 +105,8 @@ def _print_open(found: "OpenFindings") -> None:
     ]
     emit(found.forms, columns, title="The same questions in open form", width=UNLIMITED)
     echo(
-        f"Right in open form: {found.metric} from {found.threshold:g} on. Right in closed form: a right option in more "
-        "than half of the runs."
+        f"Right in open form: {found.describe_threshold()}. Right in closed form: a right option in more than half of "
+        "the runs."
     )
     models = list(dict.fromkeys(row.system for row in found.correlations if row.system != ALL))
     metrics = list(dict.fromkeys(row.metric for row in found.correlations))

@@ -66,7 +66,11 @@ def closed(
     ] = None,
     open_from: Annotated[
         float | None,
-        typer.Option(metavar="SCORE", help="An open answer counts as right from this score on.  [default: 0.5]"),
+        typer.Option(
+            metavar="SCORE",
+            help="An open answer counts as right from this score on, or up to it where low scores are good.  "
+            "[default: 0.5]",
+        ),
     ] = None,
     page: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write everything on one self-contained page.")

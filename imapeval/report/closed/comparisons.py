@@ -41,25 +41,40 @@ def name_task(task: str) -> str:
 def render_comparisons(
     leaderboard: Sequence[Standing], differences: Sequence[Difference], runs: Sequence[RunTest], *, metric: str
 ) -> Markup:
-    """Return the section on differences between models; "" of a single model."""
+    """Return the section on differences between models; "" for a single model."""
     if not leaderboard:
         return Markup("")
+    over = (
+        "the questions that all models answered"
+        if leaderboard[0].shared
+        else "each model's own questions, because no question has an answer of every model"
+    )
+    letters = (
+        " Models that share a letter cannot be told apart: no difference between them is significant after Holm's "
+        "correction."
+        if any(row.groups for row in leaderboard)
+        else ""
+    )
+    unpaired = (
+        ""
+        if all(row.paired for row in differences)
+        else " (not paired: they share none, and each mean is over other questions)"
+    )
     parts = [
         render_note(
-            f"Which models differ? Mean {metric} over the questions that all models answered, with its 95% interval: "
-            "Wilson's for a share of right answers, from a bootstrap of questions otherwise. Models that share a "
-            "letter cannot be told apart: no difference between them is significant after Holm's correction."
+            f"Which models differ? Mean {metric} over {over}, with its 95% interval: Wilson's for a share of right "
+            f"answers, from a bootstrap of questions otherwise.{letters}"
         ),
         _render_leaderboard(leaderboard),
         *map(render_note, describe_mean_coverage(row.resampled for row in leaderboard)),
         *([render_note(OVER_ITEMS)] if runs else []),
         render_heading("Differences"),
         render_note(
-            "Each pair on the questions that both answered: the first model's mean less the second's, with an interval "
-            "from a bootstrap of questions. p is from McNemar's exact test where answers are right or wrong, else from "
-            "permutations. Where models have several runs, interval and p are over questions and runs. p is corrected "
-            "by Holm's method over the pairs, the interval is not. Won, tied, lost: questions on which the first is "
-            "better, as good, worse."
+            f"Each pair on the questions that both answered{unpaired}: the first model's mean less the second's, with "
+            "an interval from a bootstrap of questions. p is from McNemar's exact test where answers are right or "
+            "wrong, else from permutations. Where models have several runs, interval and p are over questions and "
+            "runs. p is corrected by Holm's method over the pairs, the interval is not. Won, tied, lost: questions on "
+            "which the first is better, as good, worse."
         ),
         _render_differences([row for row in differences if not row.column]),
     ]

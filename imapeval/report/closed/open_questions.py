@@ -59,9 +59,8 @@ def render_open(found: OpenFindings) -> Markup:
     parts = [
         render_note(
             "Does a model that chooses the right option also give the answer itself? Items that a model was asked with "
-            f"options and without. Right in open form: {found.metric} from {found.threshold:g} on; right in closed "
-            "form: a right option in more than half of the runs. Closed only: chosen, but not said; open only: said, "
-            "but not chosen."
+            f"options and without. Right in open form: {found.describe_threshold()}; right in closed form: a right "
+            "option in more than half of the runs. Closed only: chosen, but not said; open only: said, but not chosen."
         ),
         render_table(
             ["model", "items", "right choice", f"mean {found.metric}", "both", "closed only", "open only", "neither"],
@@ -130,9 +129,8 @@ def _render_correlations(rows: Sequence[Correlation]) -> list[Markup]:
     ranked = sorted(values, key=values.__getitem__, reverse=True)
     drawn = [main[metric] for metric in ranked]
     label = f"Forest plot of {pluralize(len(drawn), 'metric')}: Spearman's ρ with the right choice, within models."
-    drawing = draw_forest(
-        drawn, limits=find_axis_limits(drawn, []), ceiling=None, confidence=0.95, name="open-metrics", label=label
-    )
+    limits = find_axis_limits(drawn, [])
+    drawing = draw_forest(drawn, limits=limits, ceiling=None, name="open-metrics", label=label)
     cells: dict[tuple[str, str, str], Correlation] = {(row.metric, row.level, row.system): row for row in rows}
 
     def show(metric: str, level: str, system: str) -> Markup:

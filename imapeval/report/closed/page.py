@@ -30,7 +30,7 @@ from imapeval.report.page_frame import render_page, write_page
 from imapeval.report.study.charts.forest_plot import draw_forest, find_axis_limits
 from imapeval.study.data.findings import ALL, Correlation
 from imapeval.study.intervals.coverage import describe_accuracy_coverage
-from imapeval.study.number_format import format_percent
+from imapeval.study.number_format import format_percent, write_percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -96,7 +96,7 @@ def _render_conclusions(findings: ClosedFindings) -> Markup:
     if not findings.leaderboard:
         said += [
             f"{row.model} chooses a right option in {format_percent(row.accuracy, digits=3)} of the answers to "
-            f"{name_task(row.task)}{_bracket(row.low, row.high)}."
+            f"{name_task(row.task)}{_bracket(format_interval(row.low, row.high, write=write_percent))}."
             for row in findings.models
         ]
     said += [
@@ -124,7 +124,7 @@ def _render_conclusions(findings: ClosedFindings) -> Markup:
         ]
         said += [
             f"Within models, {row.metric} of open answers has a Spearman's ρ of {format_coefficient(row.value)} "
-            f"with the right choice{_bracket(row.low, row.high)}."
+            f"with the right choice{_bracket(format_interval(row.low, row.high))}."
             for row in means[:1]
         ]
     if not said:
@@ -148,8 +148,8 @@ def _conclude_tasks(findings: ClosedFindings) -> Iterator[str]:
             )
     for row in findings.missing:
         yield (
-            f"{format_system(row.model)} gave no answer to {pluralize(row.answers, 'item')} of "
-            f"{name_task(row.task)}; {'it counts' if row.answers == 1 else 'they count'} as wrong."
+            f"{pluralize(row.answers, 'answer')} of {format_system(row.model)} to {name_task(row.task)} "
+            f"{'is missing; it counts' if row.answers == 1 else 'are missing; they count'} as wrong."
         )
     for row in {(row.task, row.model): row for row in findings.results if row.cut}.values():
         yield (
@@ -158,8 +158,7 @@ def _conclude_tasks(findings: ClosedFindings) -> Iterator[str]:
         )
 
 
-def _bracket(low: float | None, high: float | None) -> str:
-    interval = format_interval(low, high)
+def _bracket(interval: str) -> str:
     return f" (95% interval {interval})" if interval else ""
 
 
@@ -172,9 +171,7 @@ def _render_accuracy(rows: Sequence[ModelResult]) -> Markup:
     figures: list[Markup] = []
     for number, (task, plotted) in enumerate(drawn.items()):
         label = f"Accuracy of {pluralize(len(plotted), 'model')} on {name_task(task)}, as in the table."
-        drawing = draw_forest(
-            plotted, limits=limits, ceiling=None, confidence=0.95, name=f"accuracy-{number}", label=label
-        )
+        drawing = draw_forest(plotted, limits=limits, ceiling=None, name=f"accuracy-{number}", label=label)
         guessing = next((row.guessing for row in rows if row.task == task), None)
         guessing_note = "" if guessing is None else f"; guessing gives {format_coefficient(guessing)}"
         figures.append(render_figure(drawing, join([render_bold(name_task(task)), guessing_note])))
@@ -183,7 +180,7 @@ def _render_accuracy(rows: Sequence[ModelResult]) -> Markup:
             "How often does a model choose a right option? The share of answers whose choice, read by the rules below, "
             "is right; an answer that chooses none is not right. A dot is an accuracy, the bar its 95% interval "
             "(Wilson's score interval; by leaving out each question or group in turn where there are several runs or "
-            "groups), failed the answers not read."
+            "groups), n the questions, failed the answers not read."
         ),
         render_figures(figures),
         *map(render_note, describe_accuracy_coverage(rows)),

@@ -34,7 +34,7 @@ def render_scores(findings: ClosedFindings) -> Markup:
         if row is None:
             return ""
         spread = "" if row.spread is None else f" ±{format_decimal(row.spread)}"
-        mark = " *" if row.best and len(models) > 1 else " =" if row.as_best else ""
+        mark = " *" if row.best else " =" if row.as_best else ""
         return render_coefficient(
             f"{format_measure(row.mean)}{spread}{mark}", format_interval(row.low, row.high), row.items
         )

@@ -57,7 +57,7 @@ def _render_biases(study: Study) -> list[Markup]:
     ]
     heads = [
         *("metric", "held equal", "property", "partial correlation"),
-        *(f"{study.confidence:.0%} interval", "shown", "n"),
+        *("95% interval", "shown", "n"),
     ]
     texts = (0, 1, 2, 5)
     if len(dimensions) == 1:
@@ -68,7 +68,8 @@ def _render_biases(study: Study) -> list[Markup]:
             f"Spearman's partial correlation of the score with a property of the answer, given {equal}: above 0, "
             "answers with more of the property, or of the group, get better scores than equally rated others. What "
             f"nobody rated is not held equal. {noise} A bias is shown if the interval excludes 0 after Bonferroni's "
-            "correction for the properties of a metric. biases.csv has each dimension held equal by itself."
+            "correction for the properties of a metric."
+            + (" biases.csv has each dimension held equal by itself." if together else "")
         ),
         *_render_unmeasured(study.biases, rows),
         _render_shown(rows),
@@ -81,8 +82,9 @@ def _describe_noise(rows: Sequence[Bias], *, several: bool) -> str:
     reliabilities = [row.reliability for row in rows]
     known = [found for found in reliabilities if found is not None]
     if len(known) < len(reliabilities):
+        where = " in every dimension, and where it is not," if several else ", so"
         return (
-            "The ratings are averages of unknown reliability, so their noise is not removed: systems that are really "
+            f"The reliability of the ratings is not known{where} their noise is not removed: systems that are really "
             "better seem favoured."
         )
     return f"Corrected for the noise of the ratings (reliability {format_coefficient(min(known), digits=2)}" + (

@@ -146,11 +146,12 @@ def _render_dimension(study: Study, rows: Sequence[Comparison], dimension: str, 
     sentences = [row.sentence for row in neighbours if row.sentence]
     tested = [row.p_adjusted for row in found.values() if row.p_adjusted is not None]
     significant = sum(p < SIGNIFICANCE_LEVEL for p in tested)
+    differ = "differs" if significant == 1 else "differ"
     untested = "" if len(tested) == len(found) else f"; {len(found) - len(tested):,} gave no result"
     parts = [render_heading(f"Which metric is better: {format_dimension(dimension)}")] if number == 0 else []
     parts.append(
         render_note(
-            f"{significant:,} of {pluralize(len(found), 'pair')} differ significantly at a level of "
+            f"{significant:,} of {pluralize(len(found), 'pair')} {differ} significantly at a level of "
             f"{SIGNIFICANCE_LEVEL:g}{untested}. Blue and +: the row's metric agrees better with the raters; orange and "
             "−: worse; grey: no significant difference; blank: not compared, or no result. Rows are in order of "
             "their coefficient. The numbers of the columns are those of the rows."

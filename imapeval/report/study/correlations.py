@@ -58,14 +58,15 @@ def render_correlations(study: Study) -> Markup:
     if not study.correlations:
         return render_section("metrics", "Metrics and raters", render_note("No correlation was computed."))
     name = f"{COEFFICIENTS[study.coefficient]}, {LEVELS[study.level]}"
+    counted = "systems" if study.level == "system" else "answers"
     tables = [_render_level(study, level, coefficient) for level, coefficient in list_levels(study)]
     return render_section(
         "metrics",
         "Metrics and raters",
         render_note(
-            f"{name}. Each line is a metric: the dot is its coefficient, the bar its {study.confidence:.0%} interval, "
-            "n the number of answers with a rating and a score, failed the number of answers with a rating but no "
-            "score, which are left out."
+            f"{name}. Each line is a metric: the dot is its coefficient, the bar its 95% interval, n the number of "
+            f"{counted} with a rating and a score, failed the number of answers with a rating but no score, which are "
+            "left out."
             + (" Scores of metrics for which low is good are reversed." if study.rated.lower_is_better else "")
         ),
         _render_forests(study),
@@ -100,7 +101,7 @@ def _render_metric_vs_baseline(study: Study, dimension: str) -> list[Markup]:
     rows = [found[metric] for metric in rank_metrics(study) if metric in found]
     datasets = any(row.within_dataset is not None for row in rows)
     heads = ["metric", "all answers together", *(["within data sets"] if datasets else []), "within systems"]
-    heads += ["within questions", "baseline", "metric less baseline", f"{study.confidence:.0%} interval"]
+    heads += ["within questions", "baseline", "metric less baseline", "95% interval"]
     lines = [
         [
             row.metric,
@@ -162,40 +163,30 @@ def _render_forests(study: Study) -> Markup:
         dimension: [row for metric in ranked if (row := grid.find(metric, dimension)) is not None]
         for dimension in grid.columns
     }
-    ceilings = {dimension: _find_ceiling(study, dimension) for dimension in grid.columns}
-    limits = find_axis_limits(
-        [row for rows in rows_by_dimension.values() for row in rows],
-        [ceiling for ceiling in ceilings.values() if ceiling is not None],
-    )
+    wanted = (study.coefficient, study.level)
+    ceilings = {
+        row.dimension: row
+        for row in study.ceilings
+        if (row.coefficient, row.level) == wanted and row.dimension in rows_by_dimension
+    }
+    limits = find_axis_limits([row for rows in rows_by_dimension.values() for row in rows], list(ceilings.values()))
     figures: list[Markup] = []
     for number, (dimension, rows) in enumerate(rows_by_dimension.items()):
-        ceiling = ceilings[dimension]
+        ceiling = ceilings.get(dimension)
         label = (
             f"Forest plot of {len(rows)} metrics, {format_dimension(dimension)}: {COEFFICIENTS[study.coefficient]} "
-            f"with {study.confidence:.0%} intervals. The table below has the same numbers."
+            "with 95% intervals. The table below has the same numbers."
         )
-        drawing = draw_forest(
-            rows,
-            limits=limits,
-            ceiling=ceiling,
-            confidence=study.confidence,
-            name=f"forest-{number}",
-            label=label,
-        )
+        drawing = draw_forest(rows, limits=limits, ceiling=ceiling, name=f"forest-{number}", label=label)
         figures.append(
             render_figure(drawing, join([render_bold(format_dimension(dimension)), _describe_ceiling(ceiling)]))
         )
     missing = (
-        (f"no ceiling: {ceiling.reason or 'no reason given'}", format_dimension(dimension))
+        (f"no ceiling: {ceiling.reason}", format_dimension(dimension))
         for dimension, ceiling in ceilings.items()
-        if ceiling is not None and ceiling.value is None
+        if ceiling.value is None
     )
     return join([render_figures(figures), render_reasons(missing)])
-
-
-def _find_ceiling(study: Study, dimension: str) -> Ceiling | None:
-    wanted = (dimension, study.coefficient, study.level)
-    return next((row for row in study.ceilings if (row.dimension, row.coefficient, row.level) == wanted), None)
 
 
 def _describe_ceiling(ceiling: Ceiling | None) -> str:
@@ -229,10 +220,7 @@ def _render_level(study: Study, level: Level, coefficient: CoefficientName) -> M
         return render_details(f"{title}; intervals are {units}" if units else title, *parts)
     return join(
         [
-            render_note(
-                f"{title}. With each coefficient: its {study.confidence:.0%} interval"
-                f"{f' ({units})' if units else ''}, and n."
-            ),
+            render_note(f"{title}. With each coefficient: its 95% interval{f' ({units})' if units else ''}, and n."),
             *parts,
         ]
     )

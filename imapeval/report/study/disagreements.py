@@ -51,12 +51,14 @@ def render_disagreements(rows: Sequence[Disagreement], study: Study, *, linked: 
         ]
         for row in rows
     ]
-    of = "" if len(rows) == len(study.disagreements) else f" of {len(study.disagreements):,}"
+    among = len(study.disagreements)
+    cut = len(rows) < among
+    count = f" ({len(rows):,} of the {among:,} in disagreements.csv)" if cut else f" in each dimension ({among:,})"
     return render_section(
         "disagreements",
         "Largest disagreements",
         render_note(
-            f"The widest gaps in each dimension ({len(rows):,}{of}) between where a metric and where the raters place "
+            f"The widest gaps{count} between where a metric and where the raters place "
             "an answer, from 0 (worst) to 1 (best) among all answers with both. They are for reading: what did the "
             "metric miss, or the raters?"
         ),

@@ -14,7 +14,6 @@ from imapeval.report.formatting import (
     format_interval,
 )
 from imapeval.report.study.selection import main_correlations, main_dimension, rank_metrics
-from imapeval.study.data.findings import ALL
 from imapeval.study.number_format import format_p_value
 
 if TYPE_CHECKING:
@@ -37,6 +36,10 @@ _ESCAPES = str.maketrans(
         "^": r"\textasciicircum{}",
         "<": r"\textless{}",
         ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        # After a rule or at the start of a row these would be read as its width, and as a part of the row's end.
+        "[": "{[}",
+        "*": "{*}",
         "−": "$-$",
         "–": "--",
         "ρ": r"$\rho$",
@@ -68,7 +71,7 @@ def write_correlations(study: Study) -> str:
     counts = [] if first is None else [row.n for row in grid.list_rows(first)]
     caption = (
         f"{COEFFICIENTS[study.coefficient]} of metrics with ratings ({LEVELS[study.level]}), "
-        f"{study.confidence:.0%} intervals in brackets, {_format_counts(counts)}."
+        f"95% intervals in brackets, {_format_counts(counts)}."
     )
     labels = [format_dimension(name) for name in grid.columns]
     heads = ["Metric", *(escape_latex(label[:1].upper() + label[1:]) for label in labels)]
@@ -102,7 +105,7 @@ def write_comparisons(study: Study) -> str:
     caption = (
         f"Differences in {COEFFICIENTS[study.coefficient]} ({LEVELS[study.level]}"
         f"{'' if dimension is None else ', ' + format_dimension(dimension)}) with "
-        f"{study.confidence:.0%} intervals in brackets; p two-sided{f' ({tests})' if tests else ''}, after Holm's "
+        f"95% intervals in brackets; p two-sided{f' ({tests})' if tests else ''}, after Holm's "
         "correction."
     )
     heads = ["First metric", "Second metric", "First", "Second", "Difference", "$p$", "$n$"]
@@ -113,11 +116,11 @@ def write_comparisons(study: Study) -> str:
 
 def _select_comparisons(study: Study) -> list[Comparison]:
     """Return the comparisons behind the conclusions, each with the best metric first."""
-    dimensions = {main_dimension(study), ALL if len(study.rated.dimensions) == 1 else None}
+    dimension = main_dimension(study)
     rows = [
         row
         for row in study.comparisons
-        if (row.level, row.coefficient) == (study.level, study.coefficient) and row.dimension in dimensions
+        if (row.level, row.coefficient) == (study.level, study.coefficient) and row.dimension == dimension
     ]
     ranked = rank_metrics(study)
     of_best = [row for row in rows if ranked[0] in (row.first, row.second)]

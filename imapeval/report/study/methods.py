@@ -27,17 +27,13 @@ _SHROUT = (
 )
 _KRIPPENDORFF = "Krippendorff 2019, Content Analysis, 4th edition, chapter 12"
 _GWET = "Gwet 2014, Handbook of Inter-Rater Reliability, 4th edition"
-_COHEN_WEIGHTED = "Cohen 1968, Weighted Kappa, Psychological Bulletin 70"
 
 SOURCES: Mapping[str, str] = {
     "levels": f"{_DEUTSCH_2021} (between systems, within questions); {PairwiseAccuracy.source} (within systems, all "
     "together)",
-    "williams": "Williams 1959, The Comparison of Regression Variables, Journal of the Royal Statistical Society B 21",
-    "steiger": "Steiger 1980, Tests for Comparing Elements of a Correlation Matrix, Psychological Bulletin 87",
     "perm-inputs": f"{_DEUTSCH_2021}; among answers, what each adds to a coefficient is swapped",
     "boot-inputs": _DEUTSCH_2021,
     "perm-systems": f"{_DEUTSCH_2021}; what each system adds to a coefficient is swapped",
-    "zou": "Zou 2007, Toward Using Confidence Intervals to Compare Correlations, Psychological Methods 12",
     "holm": "Holm 1979, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of Statistics 6",
     "bca": "Efron 1987, Better Bootstrap Confidence Intervals, Journal of the American Statistical Association 82; "
     "Hesterberg 2015, What Teachers Should Know About the Bootstrap, The American Statistician 69",
@@ -51,16 +47,12 @@ SOURCES: Mapping[str, str] = {
     "krippendorff_alpha_nominal": _KRIPPENDORFF,
     "krippendorff_alpha_ordinal": _KRIPPENDORFF,
     "krippendorff_alpha_interval": _KRIPPENDORFF,
-    "krippendorff_alpha_ratio": _KRIPPENDORFF,
     "cohen_kappa": "Cohen 1960, A Coefficient of Agreement for Nominal Scales, Educational and Psychological "
     "Measurement 20",
-    "weighted_kappa_linear": _COHEN_WEIGHTED,
-    "weighted_kappa_quadratic": _COHEN_WEIGHTED,
     "fleiss_kappa": "Fleiss 1971, Measuring Nominal Scale Agreement among Many Raters, Psychological Bulletin 76",
     "gwet_ac1": _GWET,
-    "gwet_ac2_linear": _GWET,
     "gwet_ac2_quadratic": _GWET,
-    **{f"icc_{model}_{unit}": _SHROUT for model in (1, 2, 3) for unit in ("1", "k")},
+    **{f"icc_{model}_{unit}": _SHROUT for model in (1, 2) for unit in ("1", "k")},
     "bins": "Wang, Zhao, Wu and Zheng 2024, imapScore: Medical Fact Evaluation Made Easy, Findings of ACL",
     "ceiling": f"{Spearman.source}; Lord and Novick 1968, Statistical Theories of Mental Test Scores",
     "attenuation": Spearman.source,
@@ -100,7 +92,7 @@ def describe_methods(study: Study) -> list[str]:
         f"Conclusions are drawn from {COEFFICIENTS[study.coefficient]}, {LEVELS[study.level]}.",
         f"At least {study.resamples:,} bootstrap resamples and permutations, seed {study.seed}.",
         *(
-            f"Intervals of {study.confidence:.0%} ({interval}): {_INTERVALS[interval].format(drawn=drawn)}."
+            f"Intervals of 95% ({interval}): {_INTERVALS[interval].format(drawn=drawn)}."
             for interval in _list_intervals(study)
         ),
         *describe_level_coverage((row.level, row.units) for row in study.correlations if row.low is not None),
@@ -108,9 +100,9 @@ def describe_methods(study: Study) -> list[str]:
         "Ratings are means over the raters of an answer. An answer that a metric failed on is left out of the "
         "coefficients of that metric, and counted.",
     ]
-    if study.agreements:
+    if any(row.low is not None for row in (*study.agreements, *study.ceilings)):
         sentences.append(
-            f"Intervals of {study.confidence:.0%} of agreement and of ceilings: the variance comes from leaving out "
+            "Intervals of 95% of agreement and of ceilings: the variance comes from leaving out "
             f"{describe_left_out(rated)} in turn, and the interval is Wilson's score interval of a share with that "
             "variance."
         )
@@ -131,14 +123,12 @@ def describe_methods(study: Study) -> list[str]:
         ]
     if rated.lower_is_better:
         sentences.append(f"Scores for which low is good are reversed: {', '.join(sorted(rated.lower_is_better))}.")
-    if study.slices and not study.heterogeneities:
-        sentences.append("Differences between groups of answers were not tested for significance: read them as hints.")
     return sentences
 
 
 def describe_test(test: str) -> str:
     """Return the name of a test, with what it speaks about."""
-    return f"{test}, {UNITS[_TEST_UNITS[test]]}" if test in _TEST_UNITS else test
+    return f"{test}, {UNITS[_TEST_UNITS[test]]}"
 
 
 def describe_families(rows: Sequence[Comparison]) -> str:
@@ -186,21 +176,23 @@ def _list_methods(study: Study) -> Iterable[tuple[str, str]]:
         yield "simultaneous", "simultaneous intervals"
     for test in dict.fromkeys(row.test for row in study.comparisons):
         yield test, f"test: {test}"
-    for interval in dict.fromkeys(row.interval for row in study.comparisons):
+    # For other systems, one after the other is left out, as for correlations between systems.
+    intervals = ("jackknife-systems" if row.test == "perm-systems" else row.interval for row in study.comparisons)
+    for interval in dict.fromkeys(intervals):
         yield interval, f"interval of a difference: {interval}"
     if study.comparisons:
         yield "holm", "Holm's correction"
-    for statistic in dict.fromkeys(row.statistic for row in study.agreements):
+    for statistic in dict.fromkeys(row.statistic for row in study.agreements if row.value is not None):
         yield statistic, find_title(statistic)
     if study.differences:
         yield "bins", "bins of differences between raters"
-    if study.ceilings:
+    if any(row.value is not None for row in study.ceilings):
         yield "ceiling", "ceiling"
-    if study.corrected:
+    if any(row.corrected is not None for row in study.corrected):
         yield "attenuation", "correction for attenuation"
-    if study.alternative_annotators:
+    if any(row.reason is None for row in study.alternative_annotators):
         yield "alternative_annotator", "alternative annotator test"
-    if study.heterogeneities:
+    if any(row.p is not None for row in study.heterogeneities):
         yield "heterogeneity", "differences between groups of answers"
     if study.outliers:
         yield "outliers", "outliers among systems"

@@ -46,7 +46,7 @@ def render_raters(study: Study) -> Markup:
     known = f"{pluralize(len(raters), 'rater')}: {', '.join(raters)}."
     parts = [render_note(known if raters else "Only averages over raters are known.")]
     if study.agreements:
-        parts += [render_heading("Agreement"), *_render_agreements(study.agreements, study.confidence)]
+        parts += [render_heading("Agreement"), *_render_agreements(study.agreements)]
         parts += [render_note(sentence) for sentence in describe_agreement_coverage(study.agreements)]
     if study.differences:
         parts += [
@@ -65,23 +65,16 @@ def render_raters(study: Study) -> Markup:
                 "fully agree with each other. In ranks it is one without ties: where most ratings are the same, a "
                 "metric that ties the same answers can pass it."
             ),
-            *_render_ceilings(study.ceilings, study.confidence),
+            *_render_ceilings(study.ceilings),
             *(render_note(sentence) for sentence in describe_ceiling_coverage(study.ceilings, study.rated)),
         ]
     parts += _render_corrected(study, select_top_metrics(study))
     parts += _render_metrics_as_raters(study)
-    if len(parts) == 1 and not raters:
-        parts.append(
-            render_note(
-                "Agreement among raters and the ceiling need the ratings of single raters. Give a ratings file with a "
-                "column that names the rater."
-            )
-        )
     return render_section("raters", "Raters", *parts)
 
 
-def _render_agreements(rows: Sequence[Agreement], confidence: float) -> list[Markup]:
-    heads = ["dimension", "statistic", "value", f"{confidence:.0%} interval", "answers", "raters"]
+def _render_agreements(rows: Sequence[Agreement]) -> list[Markup]:
+    heads = ["dimension", "statistic", "value", "95% interval", "answers", "raters"]
     lines = [
         [
             format_dimension(row.dimension),
@@ -115,9 +108,9 @@ def _render_differences(rows: Sequence[Differences]) -> Markup:
     return render_table(["dimension", "raters", *bins, "mean", "answers"], lines, texts=(0, 1))
 
 
-def _render_ceilings(rows: Sequence[Ceiling], confidence: float) -> list[Markup]:
-    interval = f"{confidence:.0%} interval"
-    heads = ["dimension", "answers compared", "coefficient", "ceiling", interval, "reliability", "answers", "raters"]
+def _render_ceilings(rows: Sequence[Ceiling]) -> list[Markup]:
+    heads = ["dimension", "answers compared", "coefficient", "ceiling"]
+    heads += ["95% interval", "reliability", "answers", "raters"]
     lines = [
         [
             format_dimension(row.dimension),
@@ -157,7 +150,7 @@ def _render_corrected(study: Study, leading: Sequence[str]) -> list[Markup]:
     ]
     if not lines:
         return []
-    heads = ["metric", "dimension", "coefficient", "measured", "corrected", f"{study.confidence:.0%} interval", "note"]
+    heads = ["metric", "dimension", "coefficient", "measured", "corrected", "95% interval", "note"]
     return [
         render_heading("Corrected for attenuation"),
         render_note(
@@ -218,8 +211,8 @@ def _render_worth(study: Study) -> list[Markup]:
         render_note(
             "So many raters' mean would be as near to the true quality of the answers as the metric: from Pearson's r "
             "over all answers together, corrected for the noise of the ratings, and the reliability of one rating "
-            f"(Spearman and Brown), with the ends of the {study.confidence:.0%} interval, in which that reliability "
-            "counts as known. None: the correlation is not above 0."
+            "(Spearman and Brown), with the ends of the 95% interval, in which that reliability counts as known. None: "
+            "the correlation is not above 0."
         ),
         render_table(heads, lines, texts=(0, 1)),
     ]

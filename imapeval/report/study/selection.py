@@ -48,8 +48,9 @@ class CorrelationTable:
 
     def rank(self, dimension: str) -> list[str]:
         """Return the metrics by their coefficient, best first; those without one last, in the study's order."""
-        rows = {metric: self.find(metric, dimension) for metric in self.metrics}
-        return sorted(rows, key=lambda metric: _sort_key(rows[metric]))
+        values = {row.metric: row.value for row in self.list_rows(dimension) if row.value is not None}
+        # Below any coefficient.
+        return sorted(self.metrics, key=lambda metric: -values.get(metric, -2.0))
 
 
 def main_correlations(study: Study) -> CorrelationTable:
@@ -107,7 +108,3 @@ def list_levels(study: Study) -> Sequence[tuple[Level, CoefficientName]]:
     """Return the levels and coefficients that the study has, those of the conclusions first."""
     found: list[tuple[Level, CoefficientName]] = [(row.level, row.coefficient) for row in study.correlations]
     return sorted(dict.fromkeys(found), key=lambda pair: pair != (study.level, study.coefficient))
-
-
-def _sort_key(row: Correlation | None) -> float:
-    return 2.0 if row is None or row.value is None else -row.value

@@ -100,11 +100,11 @@ def render_scatters(study: Study) -> Markup:
 
 
 def render_slices(study: Study) -> Markup:
-    """Return the section on groups of answers; "" where nothing was divided, but for dimensions."""
+    """Return the section on groups of answers; "" where nothing was divided."""
+    if not study.slices:
+        return Markup("")
     # The table of correlations already has all metrics by dimension.
     facets = list(dict.fromkeys(row.facet for row in study.slices if row.facet != "dimension"))
-    if not study.slices or not (facets or study.heterogeneities):
-        return Markup("")
     leading = [metric for metric in select_top_metrics(study) if any(row.metric == metric for row in study.slices)]
     # A study may have grouped the answers for one metric only, which need not be among the best.
     divided = list(dict.fromkeys(row.metric for row in study.slices))
@@ -114,9 +114,7 @@ def render_slices(study: Study) -> Markup:
         render_note(
             f"{describe_selection(study, leading)}: {COEFFICIENTS[study.slices[0].coefficient]} among some of the "
             "answers. Groups are smaller than the whole, so their intervals are usually wider: do not read a "
-            f"difference between groups whose intervals overlap widely as a finding. "
-            "Here a system counts by its answers in the group, in the coefficients above each system counts once: "
-            "value and interval of all answers in a dimension therefore differ a little. "
+            f"difference between groups whose intervals overlap widely as a finding. {_describe_systems(study)}"
             f"slices.csv has {pluralize(len(divided), 'metric')}."
         )
     ]
@@ -127,19 +125,24 @@ def render_slices(study: Study) -> Markup:
     return render_section("slices", "Agreement by group of answers", *parts)
 
 
+def _describe_systems(study: Study) -> str:
+    """Return how the systems of a group count, with a space behind it; "" with one system."""
+    if len(set(study.rated.systems)) < 2:
+        return ""
+    above = "; in the coefficients above each system counts once" if study.level == "within-system" else ""
+    return f"Within a group each system is taken by itself, and counts by its answers{above}. "
+
+
 def _render_heterogeneities(study: Study) -> list[Markup]:
     """Return whether groups differ significantly: a sentence per difference, and all tests in a folded table."""
     # All metrics that were tested, not only those drawn: Holm's correction counts them.
     rows = study.heterogeneities
     if not rows:
         return []
+    significant = [row for row in rows if row.p_adjusted is not None and row.p_adjusted < SIGNIFICANCE_LEVEL]
     # Sentences on the mean over dimensions are not repeated for each of them; the table has all.
-    only = ALL if any(row.dimension == ALL for row in rows) else None
-    found = [
-        row
-        for row in rows
-        if row.p_adjusted is not None and row.p_adjusted < SIGNIFICANCE_LEVEL and only in (None, row.dimension)
-    ]
+    said = {(row.metric, row.facet) for row in significant if row.dimension == ALL}
+    found = [row for row in significant if row.dimension == ALL or (row.metric, row.facet) not in said]
     lines = [
         [
             row.metric,
@@ -156,8 +159,12 @@ def _render_heterogeneities(study: Study) -> list[Markup]:
         for row in rows
     ]
     heads = ["metric", "by", "dimension", "groups", "lowest", "highest", "p", "p after Holm", "n", "reason"]
-    none = f"No difference between groups is significant (p of {SIGNIFICANCE_LEVEL:g} or more after Holm's correction)."
     families = Counter(row.dimension for row in rows if row.p is not None)
+    none = (
+        f"No difference between groups is significant (p of {SIGNIFICANCE_LEVEL:g} or more after Holm's correction)."
+        if families
+        else "No two groups could be compared."
+    )
     sizes = ", ".join(f"{format_dimension(dimension)} {count}" for dimension, count in families.items())
     family = f"Holm's correction is over the metrics and facets of a dimension; numbers of tests: {sizes or 'none'}."
     return [

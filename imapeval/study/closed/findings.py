@@ -40,7 +40,8 @@ class ScoreCell:
         spread: Standard deviation over runs; None with a single run, and for closed questions.
         low, high: Bounds of the mean's 95% interval; None where there is none.
         best: Whether it is the best of two or more models, and was compared with all the others.
-        as_best: Whether it does not differ significantly from the best; None where it was not compared.
+        as_best: Whether it does not differ significantly from the best; None for the best, and where not all models
+            were compared with it.
         majority, chance: Baselines: always the most frequent right answer, and guessing.
     """
 
@@ -194,12 +195,13 @@ def _tabulate_choices(
         pairs = {
             name: compared.get((task if several else "", frozenset({name, best}))) for name in means if name != best
         }
+        complete = bool(pairs) and None not in pairs.values()
         for row in (row for row in models if row.task == task and row.model in means):
             pair = pairs.get(row.model)
             yield ScoreCell(
                 *(task, metric or ACCURACY, row.model, row.items, means[row.model]),
-                best=row.model == best and bool(pairs) and None not in pairs.values(),
-                as_best=None if pair is None else pair.better != best,
+                best=complete and row.model == best,
+                as_best=pair.better != best if complete and pair else None,
                 **({"low": row.low, "high": row.high} if metric is None else {}),
                 **({"majority": row.always_one, "chance": row.guessing} if metric is None else {}),
             )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from imapeval.study.closed.open_questions import correlate_forms, count_forms, join_open_answers, rank_forms
 from imapeval.study.correlation.metric_matrix import correlate_metrics
+from imapeval.study.data.joining import find_lower_is_better
 from imapeval.study.data.rated import choose_names
 from imapeval.study.robustness.measures import measure_robustness
 
@@ -63,7 +64,8 @@ class OpenFindings:
 
     Attributes:
         metric: The metric that `forms` counts by.
-        threshold: Score by that metric from which an open answer counts as right.
+        threshold: Score by that metric from which an open answer counts as right, or up to which if low scores are
+            good.
         correlations: Correlations of every metric with the right choice.
         forms: Counts of right answers in either form, by model.
         leaderboards: Models by right choices and by each metric, on the same items.
@@ -83,6 +85,12 @@ class OpenFindings:
     robustness: tuple[Robustness, ...]
     missing: tuple[str, ...]
 
+    def describe_threshold(self) -> str:
+        """Return which scores count as right, such as "imapscore from 0.5 on"."""
+        if self.metric in find_lower_is_better([self.metric]):
+            return f"{self.metric} up to {self.threshold:g}"
+        return f"{self.metric} from {self.threshold:g} on"
+
 
 def analyse_open_answers(
     answers: Sequence[ClosedAnswer],
@@ -99,7 +107,7 @@ def analyse_open_answers(
         answers: Answers to the closed form.
         runs: Runs with answers to the open form; see `join_open_answers`.
         metric: The metric that decides whether an open answer is right.
-        threshold: Score from which an open answer counts as right.
+        threshold: Score from which an open answer counts as right, or up to which if low scores are good.
         item_column: Column of the open data that has the closed item's id; None takes the answers' ids.
         seed: Random seed of intervals and permutations.
 

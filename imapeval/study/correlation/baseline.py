@@ -63,7 +63,8 @@ class MetricVsBaseline:
         within_dataset: Mean of the coefficients within each data set, its systems together; None with one data set.
         within_system, within_question: Results of `correlate` at these levels; None where they are undefined.
         baseline: The baseline's coefficient on the same answers.
-        low, high: Ends of the 95% interval of `difference`.
+        difference: The value minus the baseline.
+        low, high: Ends of the 95% interval of the difference.
         n: Answers with a score and a rating in every dimension concerned.
         reason: Why there is no difference; else None.
     """
@@ -76,15 +77,11 @@ class MetricVsBaseline:
     within_system: float | None = None
     within_question: float | None = None
     baseline: float | None = None
+    difference: float | None = None
     low: float | None = None
     high: float | None = None
     n: int = 0
     reason: str | None = None
-
-    @property
-    def difference(self) -> float | None:
-        """The value minus the baseline."""
-        return None if self.value is None or self.baseline is None else self.value - self.baseline
 
 
 def compare_with_baseline(
@@ -220,21 +217,25 @@ def _compare(
 
 
 def _add_interval(row: MetricVsBaseline, made: _Replicates) -> MetricVsBaseline:
-    """Return the row with the interval of the difference; without one where no resample has a difference."""
+    """Return the row with the difference and its interval; without one where no resample has a difference."""
+    if row.value is None or row.baseline is None:
+        return row
+    difference = row.value - row.baseline
+    row = replace(row, difference=difference)
     differences = made.differences[np.isfinite(made.differences).all(axis=1)]
-    if row.difference is None or len(differences) < 2:
+    if len(differences) < 2:
         return row
     # Replicates are the mean of fewer divisions than the baseline, which moves them more: that part is taken out.
     of_division = float(differences.var(axis=1, ddof=1).mean())
     variance = float(differences.mean(axis=1).var(ddof=1)) - of_division * (1 / _DIVISIONS - 1 / PARTITIONS)
     half = small_sample_quantile(made.questions) * math.sqrt(max(0.0, variance))
-    return replace(row, low=row.difference - half, high=row.difference + half)
+    return replace(row, low=difference - half, high=difference + half)
 
 
 def _average(parts: Sequence[tuple[MetricVsBaseline, _Replicates | None]]) -> MetricVsBaseline:
     """Return the row of the mean over dimensions; without a value where a dimension has none."""
     rows = [row for row, _ in parts]
-    mean = replace(rows[0], dimension=ALL, n=min(row.n for row in rows), value=None, baseline=None, low=None, high=None)
+    mean = MetricVsBaseline(rows[0].metric, ALL, rows[0].coefficient, n=min(row.n for row in rows))
     values = [row.value for row in rows if row.value is not None]
     baselines = [row.baseline for row in rows if row.baseline is not None]
     reason = next((row.reason for row in rows if row.reason), None)
@@ -242,7 +243,7 @@ def _average(parts: Sequence[tuple[MetricVsBaseline, _Replicates | None]]) -> Me
         mean = replace(mean, value=float(np.mean(values)))
     if len(baselines) < len(rows):
         return replace(mean, reason=reason)
-    mean = replace(mean, baseline=float(np.mean(baselines)), reason=None)
+    mean = replace(mean, baseline=float(np.mean(baselines)))
     made = [one for _, one in parts if one is not None]
     differences = np.mean([one.differences for one in made], axis=0)
     return _add_interval(mean, _Replicates(differences, min(one.questions for one in made)))

@@ -84,8 +84,8 @@ class Bias:
             better scores than equally good others. None if it is undefined.
         low, high: Ends of its 95% interval.
         shown: Whether the interval excludes 0 after Bonferroni's correction for the properties of the metric.
-        reliability: Of the mean rating, at most 1, of `ALL` the lowest of a dimension; None if only averages are known,
-            and then it counts as 1.
+        reliability: Of the mean rating, at most 1, of `ALL` the lowest of a dimension; None if it is not known, of
+            `ALL` in one of the dimensions. Where it is not, it counts as 1.
         n: Answers with a score, a rating and the property.
         reason: Why there is no value; else None.
         sentence: The finding in words.

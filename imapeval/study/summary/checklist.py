@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.study.agreement.measure import ONLY_AVERAGES, describe_left_out, find_title, has_own_questions
+from imapeval.study.agreement.measure import describe_left_out, find_title, has_own_questions
 from imapeval.study.agreement.sentences import describe_agreement
 from imapeval.study.data.about import KEYS
 from imapeval.study.data.scales import describe_scale
@@ -85,10 +85,11 @@ def fill_checklist(
         if any(row.value is not None for row in agreements)
         else "",
     }
+    why = "; ".join(dict.fromkeys(row.reason for row in agreements if row.reason))
     lacking = {
         "measuring instrument": _find_undeclared(rated),
-        "statistical analysis": "" if data["statistical analysis"] else ONLY_AVERAGES,
-        "reliability and agreement": "" if data["reliability and agreement"] else ONLY_AVERAGES,
+        "statistical analysis": "" if data["statistical analysis"] else why,
+        "reliability and agreement": "" if data["reliability and agreement"] else why,
     }
     items: list[ChecklistItem] = []
     for guideline, topic, key in _ITEMS:

@@ -18,7 +18,6 @@ from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.correlation.metric_matrix import correlate_metrics
 from imapeval.study.data.findings import ALL
-from imapeval.study.intervals import CONFIDENCE
 from imapeval.study.intervals.bootstrap import RESAMPLES
 from imapeval.study.intervals.coverage import (
     BASELINE,
@@ -81,7 +80,7 @@ MAX_METRICS_BY_GROUP = 6
 """Metrics that are looked into by group: the ones that agree best. `imapeval study slices` shows the others."""
 
 _PRINTED = 10
-"""Disagreements of each metric and direction that a page shows."""
+"""Disagreements of each metric and dimension, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,7 @@ class Study:
         coefficient: The coefficient that conclusions are drawn from.
         against: The metric that each other one was compared with; None if all pairs were.
         margin: Difference below which coefficients count as equally good; None if none was stated.
-        seed, resamples, confidence: Settings of the intervals.
+        seed, resamples: Settings of the intervals.
         conclusions: Sentences, the most important first.
     """
 
@@ -121,7 +120,6 @@ class Study:
     coefficient: CoefficientName
     seed: int
     resamples: int
-    confidence: float
     conclusions: tuple[str, ...]
     corrected: tuple[Corrected, ...] = ()
     heterogeneities: tuple[Heterogeneity, ...] = ()
@@ -252,7 +250,6 @@ def compute_study(
         coefficient=coefficient,
         seed=seed,
         resamples=resamples,
-        confidence=CONFIDENCE,
         conclusions=(
             *describe_few_questions(rated, ranked),
             *found[:1],

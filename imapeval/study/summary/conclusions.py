@@ -238,7 +238,8 @@ def describe_few_questions(rated: Rated, ranked: Sequence[Correlation]) -> list[
     if questions >= ENOUGH_FOR_MEANS:
         return []
     return [
-        f"Few questions: the conclusions below rest on {answers} rated answers to {questions} questions. With fewer "
+        f"Few questions: the conclusions below rest on {answers} rated answers to {questions} "
+        f"question{'' if questions == 1 else 's'}. With fewer "
         f"than {ENOUGH_FOR_MEANS}, only large effects can be shown, and what is not shown may still be true; `imapeval "
         "study power` says how many rated answers are needed."
     ]

@@ -1,5 +1,6 @@
 """The page of closed answers: what stands on it, in words, and in a browser."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from markupsafe import escape
 from playwright.sync_api import Page
 
+from imapeval.cli.closed_tables import print_closed
 from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter
 from imapeval.report.closed.page import render_closed, write_closed
 from imapeval.study.closed.choices import Choice
@@ -114,8 +116,22 @@ def test_one_model_without_anything_else(findings: ClosedFindings):
     ]
     page = render_closed(analyse_closed_answers(bare), sources=["a"])
     assert "Every answer chooses an option." in page
+    # A share and its interval have the same unit.
+    (ends,) = re.findall(r"in ([\d.]+)% of the answers .*\(95% interval ([\d.]+)% to ([\d.]+)%\)", page)
+    share, low, high = map(float, ends)
+    assert low < share <= high
     assert 'id="comparisons"' not in page
     assert 'id="open"' not in page
+
+
+def test_up_to_the_threshold_where_low_scores_are_good(findings: ClosedFindings, capsys: pytest.CaptureFixture[str]):
+    """As `count_forms` counts."""
+    assert findings.open is not None
+    for metric, said in (("imapscore", "imapscore from 20 on"), ("perplexity", "perplexity up to 20")):
+        found = replace(findings, open=replace(findings.open, metric=metric, threshold=20.0))
+        print_closed(found)
+        for text in (render_closed(found, sources=["logs"]), " ".join(capsys.readouterr().out.split())):
+            assert f"Right in open form: {said}" in text
 
 
 def test_what_it_says_of_intervals_and_languages_is_true(findings: ClosedFindings):

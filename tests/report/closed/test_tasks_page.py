@@ -38,7 +38,8 @@ def findings() -> ClosedFindings:
 def test_what_stands_on_it(findings: ClosedFindings):
     page = render_closed(findings, sources=["table.jsonl"])
     assert "significantly better than all others" in page
-    assert f"{escape(HOSTILE)} gave no answer to 7 items" in page
+    # Answers of all runs, of which several may be to one item.
+    assert f"7 answers of {escape(HOSTILE)} to topic" in page
     for part in ("table.jsonl", "Pairs of models", "With less training data", "25%"):
         assert part in page
     assert HOSTILE not in page

@@ -136,7 +136,6 @@ def make_study(rated: Rated, *, title: str = "imapscore-dev") -> Study:
         coefficient="spearman",
         seed=1,
         resamples=2000,
-        confidence=0.95,
         conclusions=(
             "imapscore agrees best with the raters: mean Spearman .61 (95% interval .55 to .67), n = 400.",
             "At n = 400, imapscore and imapscore:paper (.61 and .60) cannot be told apart (p = .31 after Holm).",

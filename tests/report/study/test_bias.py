@@ -9,6 +9,7 @@ from imapeval.study.data.rated import Rated
 from imapeval.study.subgroups.bias import measure_bias
 from imapeval.study.subgroups.shifts import measure_shifts
 from imapeval.study.summary.compute import Study
+from tests.report.study.conftest import DIMENSIONS
 
 
 def test_what_was_altered(small: Study, draw_answers: Callable[..., Rated]):
@@ -31,6 +32,25 @@ def test_what_was_altered(small: Study, draw_answers: Callable[..., Rated]):
     assert shifts[0].shown
     assert "the same answers score higher" in section
     assert section.count(shifts[1].reason or "?") == 1
+
+
+@pytest.mark.parametrize("known", [(), ("accuracy",), DIMENSIONS])
+def test_noise_is_said_to_be_removed_where_it_is(
+    small: Study, draw_answers: Callable[..., Rated], known: tuple[str, ...]
+):
+    """Two raters show the noise of their mean, one rater does not; averages may be those of one rater."""
+    rated = draw_answers(80, small.rated.metrics, raters=2)
+    tables = {name: table if name in known else table * [1.0, np.nan] for name, table in rated.by_rater.items()}
+    rated = replace(rated, by_rater=tables)
+    section = render_bias(replace(small, rated=rated, biases=tuple(measure_bias(rated))))
+    assert ("Corrected for the noise" in section) == (known == DIMENSIONS)
+    assert ("not known in every dimension" in section) == (known != DIMENSIONS)
+    assert "averages" not in section
+
+
+def test_the_table_that_holds_each_dimension_equal_is_named_where_the_page_does_not(small: Study, alike: Study):
+    for study, together in ((replace(small, biases=tuple(measure_bias(small.rated))), True), (alike, False)):
+        assert ("biases.csv" in render_bias(study)) == together
 
 
 @pytest.fixture

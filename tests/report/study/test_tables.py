@@ -9,6 +9,7 @@ import pytest
 from imapeval.errors import UsageError
 from imapeval.report.study.latex import escape_latex, render_table, write_comparisons, write_correlations
 from imapeval.report.study.tables import write_tables
+from imapeval.study.correlation.baseline import compare_with_baseline
 from imapeval.study.data.findings import ALL, Correlation
 from imapeval.study.subgroups.disagreements import Disagreement
 from imapeval.study.summary.compute import Study
@@ -58,6 +59,15 @@ def test_what_is_undefined_is_empty_and_has_its_reason(small: Study, tmp_path: P
     undefined = [row for row in read(tmp_path, "correlations.csv") if row["reason"].startswith("the score is constant")]
     assert undefined
     assert {row["value"] + row["low"] + row["high"] for row in undefined} == {""}
+
+
+def test_an_interval_stands_beside_its_number(small: Study, tmp_path: Path):
+    write_tables(replace(small, baselines=tuple(compare_with_baseline(small.rated, "spearman"))), tmp_path)
+    rows = [row for row in read(tmp_path, "baselines.csv") if row["low"]]
+    assert rows
+    for row in rows:
+        assert float(row["difference"]) == pytest.approx(float(row["value"]) - float(row["baseline"]))
+        assert float(row["low"]) < float(row["difference"]) < float(row["high"])
 
 
 def test_no_text_becomes_a_formula(small: Study, tmp_path: Path):
@@ -131,6 +141,8 @@ def test_latex_of_names_that_mean_something_to_latex(small: Study):
     assert escape_latex(r"a_b\c{d}%$#&~^<>−") == (
         r"a\_b\textbackslash{}c\{d\}\%\$\#\&\textasciitilde{}\textasciicircum{}\textless{}\textgreater{}$-$"
     )
+    # booktabs takes what stands in brackets after a rule for its width; a star after \\ belongs to it.
+    assert escape_latex("[a] *b c|d") == r"{[}a] {*}b c\textbar{}d"
     text = write_correlations(small)
     assert r"\textless{}img src=x onerror=alert(1)\textgreater{}\$x\_1\$ \& " in text
     assert "need XeLaTeX or LuaLaTeX" in text

@@ -1,15 +1,14 @@
 """Every sentence that the page of a study with a known truth prints, checked against the data or the truth.
 
-The study is that of `benchmarks/known_study.py`. Expected numbers are computed here with numpy, scipy 1.16 and the
-formulas of the publications, from the arrays of the study. A sentence without a check fails the test: `CHECKS` lists
-each one, by a pattern, with what makes it true; texts that say nothing about the data are listed word by word in `SAID`.
+The study is that of `known_study.py`. Expected numbers are computed here with numpy, scipy 1.16 and the formulas of the
+publications, from the arrays of the study. A sentence without a check fails the test: `CHECKS` lists each one, by a
+pattern, with what makes it true; texts that say nothing about the data are listed word by word in `SAID`.
 """
 
 # ruff: noqa: E501 (sentences are not broken where the page does not break them)
 from __future__ import annotations
 
 import csv
-import importlib.util
 import re
 from collections.abc import Callable
 from functools import cache
@@ -25,14 +24,13 @@ from scipy import stats
 from imapeval.report.study.page import render_study
 from imapeval.report.study.tables import write_tables
 from imapeval.study.summary.compute import compute_study
+from tests.report.study.known_study import DIMENSIONS, METRICS, draw
 
 if TYPE_CHECKING:
     from imapeval.study.summary.compute import Study
 
 ROOT = Path(__file__).parents[3]
 RESAMPLES = 1000
-METRICS: tuple[str, ...] = ("knows-accuracy", "knows-completeness", "knows-both", "noise", "length", "system")
-DIMENSIONS: tuple[str, ...] = ("accuracy", "completeness")
 M = f"({'|'.join(METRICS)})"
 N = r"([-−]?\d*\.?\d+)"
 P = r"p ([=<>]) \.?(\d*\.?\d+)"
@@ -524,14 +522,14 @@ def check_ranks(known: Known, level: str, test: str) -> bool:
     r"its step at random, so that equal ones do not hide each other\. Beside the axes: how scores and ratings are distributed\. "
     r"The number is Spearman's ρ, within each system, then the mean\.|Spearman's ρ among some of the answers\. Groups are smaller "
     r"than the whole, so their intervals are usually wider: do not read a difference between groups whose intervals overlap widely "
-    r"as a finding\. Here a system counts by its answers in the group, in the coefficients above each system counts once: value and "
-    r"interval of all answers in a dimension therefore differ a little\. slices\.csv has 5 metrics\.|what the coefficients, over all answers together, would be with ratings without "
+    r"as a finding\. Within a group each system is taken by itself, and counts by its answers; in the coefficients above each system "
+    r"counts once\. slices\.csv has 5 metrics\.|what the coefficients, over all answers together, would be with ratings without "
     r"noise\. corrected\.csv has all metrics, and says why a coefficient could not be corrected\.)"
 )
 def check_selection(known: Known, rest: str) -> bool:
     ranked = known.ranked("mean")[:4]
     shown = {row.metric for row in known.study.slices}
-    if "a system counts by its answers" in rest and not all(counts_by_answers(known, name) for name in ranked):
+    if "counts by its answers" in rest and not all(counts_by_answers(known, name) for name in ranked):
         return False
     return set(ranked) <= shown and len(shown) == 5 and bool(rest)
 
@@ -967,13 +965,7 @@ def read(page: str) -> _Texts:
 
 @pytest.fixture(scope="module")
 def known() -> tuple[Known, _Texts]:
-    spec = importlib.util.spec_from_file_location("known_study", ROOT / "benchmarks" / "known_study.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    rated = module.draw(np.random.default_rng(1), 80)
-    study = compute_study(rated, title="known", signatures={}, resamples=RESAMPLES)
+    study = compute_study(draw(np.random.default_rng(1), 80), title="known", signatures={}, resamples=RESAMPLES)
     return Known(study), read(render_study(study))
 
 

@@ -71,3 +71,9 @@ def test_what_the_data_lacks_is_missing():
     assert "--scale accuracy=" in items["measuring instrument"].missing
     assert "column `rater`" in items["reliability and agreement"].missing
     assert "2 rated answers" in items["numbers included"].data
+
+
+def test_a_single_rater_is_not_asked_for_what_the_data_has():
+    items = fill(make_rated(by_rater={"accuracy": GIVEN[:, :1]}), dict.fromkeys(KEYS, "Told."))
+    for topic in ("statistical analysis", "reliability and agreement"):
+        assert items[topic].missing.startswith("1 rater;")

@@ -25,13 +25,12 @@ def draw_forest(
     *,
     limits: tuple[float, float],
     ceiling: Ceiling | None,
-    confidence: float,
     name: str,
     label: str,
 ) -> str:
     """Return the plot of a correlation per metric, at least one, from above, as an `svg` element; see `Canvas.render`.
 
-    The limits are the ends of the axis (`find_axis_limits`), `confidence` is that of the intervals, for the tooltips.
+    The limits are the ends of the axis (`find_axis_limits`).
     """
     height = _ROW * len(rows)
     width = _LABELS + _GAP + _PLOT + 3 * _COLUMN
@@ -55,7 +54,7 @@ def draw_forest(
             middle = _TOP + (place + 0.5) * _ROW
             if place % 2 == 0:
                 page.axhspan(middle - _ROW / 2, middle + _ROW / 2, facecolor=FAINT, edgecolor="none", zorder=0)
-            hint = _describe(row, confidence)
+            hint = _describe(row)
             page.text(
                 _LABELS,
                 middle,
@@ -90,9 +89,9 @@ def find_axis_limits(rows: Sequence[Correlation], ceilings: Sequence[Ceiling]) -
     return low - margin, high + margin
 
 
-def _describe(row: Correlation, confidence: float) -> str:
+def _describe(row: Correlation) -> str:
     if row.value is None:
         return f"{row.metric}: undefined, {row.reason or 'no reason given'} (n = {row.n}, {row.n_missing} failed)"
     interval = format_interval(row.low, row.high)
-    said = f", {confidence:.0%} interval {interval}" if interval else ", no interval"
+    said = f", 95% interval {interval}" if interval else ", no interval"
     return f"{row.metric}: {format_coefficient(row.value)}{said} (n = {row.n}, {row.n_missing} failed)"

@@ -31,7 +31,7 @@ def row(metric: str, value: float | None, low: float | None = None, high: float 
 
 def forest(rows: list[Correlation], ceiling: Ceiling | None = None) -> str:
     limits = find_axis_limits(rows, [] if ceiling is None else [ceiling])
-    return draw_forest(rows, limits=limits, ceiling=ceiling, confidence=0.95, name="f", label="forest")
+    return draw_forest(rows, limits=limits, ceiling=ceiling, name="f", label="forest")
 
 
 def test_forest_says_value_n_and_failures_or_why_there_is_no_value():
