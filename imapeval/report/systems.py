@@ -201,6 +201,11 @@ def _write_latex(comparison: SystemComparison) -> str:
 
     standings, differences = _list_cells(comparison, escape=escape_latex, write=write, write_p=format_latex_p)
     of_means, of_differences = _describe_limits(comparison)
+    letters = (
+        ["Systems that share a letter cannot be told apart (permutation tests, Holm's correction)."]
+        if any(row.groups for row in comparison.standings)
+        else []
+    )
     note = f"Seed {comparison.seed}."
     return "\n".join(
         (
@@ -208,13 +213,7 @@ def _write_latex(comparison: SystemComparison) -> str:
                 ["Metric", "System", "Mean", "$n$", "Group"],
                 standings,
                 columns="lllrl",
-                caption=" ".join(
-                    (
-                        "Mean scores of systems, 95% intervals in brackets. Systems that share a letter cannot be told "
-                        "apart (permutation tests, Holm's correction).",
-                        *of_means,
-                    )
-                ),
+                caption=" ".join(("Mean scores of systems, 95% intervals in brackets.", *letters, *of_means)),
                 label="systems",
                 note=note,
             ),

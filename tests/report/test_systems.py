@@ -14,27 +14,37 @@ from imapeval.study.systems.ranking import Change, rank_systems
 from imapeval.types import Imap, Pair, Sample, Score
 
 
-@pytest.mark.parametrize(("questions", "said"), [(8, 2), (60, 0)])
-@pytest.mark.parametrize("suffix", ["md", "tex"])
-def test_what_is_known_of_intervals_stands_beside_them(questions: int, said: int, suffix: str, tmp_path: Path):
+def write(path: Path, *, systems: str = "ab", questions: int, against: str | None = None) -> str:
+    """Compare systems whose scores are drawn at random, and return the table."""
+    count = len(systems)
     answers = SystemAnswers(
         samples=(),
-        runs=np.zeros(2 * questions, dtype=np.int64),
-        systems=("a", "b"),
-        system=np.repeat([0, 1], questions),
-        questions=np.tile(np.arange(questions), 2),
+        runs=np.zeros(count * questions, dtype=np.int64),
+        systems=tuple(systems),
+        system=np.repeat(np.arange(count), questions),
+        questions=np.tile(np.arange(questions), count),
         metrics=("m",),
-        scores=np.random.default_rng(0).random((2 * questions, 1)),
+        scores=np.random.default_rng(0).random((count * questions, 1)),
         lower_is_better=frozenset(),
         groups={},
     )
-    differences = compare_systems(answers)
+    differences = compare_systems(answers, against=against)
     standings = rank_systems(answers, differences)
-    comparison = SystemComparison({}, standings, differences, (), (), {}, seed=0, margin=None)
-    path = tmp_path / f"table.{suffix}"
-    write_table(comparison, path)
+    write_table(SystemComparison({}, standings, differences, (), (), {}, seed=0, margin=None), path)
+    return path.read_text()
+
+
+@pytest.mark.parametrize(("questions", "said"), [(8, 2), (60, 0)])
+@pytest.mark.parametrize("suffix", ["md", "tex"])
+def test_what_is_known_of_intervals_stands_beside_them(questions: int, said: int, suffix: str, tmp_path: Path):
     # Once for the means and once for the differences.
-    assert path.read_text().count("not 95") == said
+    assert write(tmp_path / f"table.{suffix}", questions=questions).count("not 95") == said
+
+
+@pytest.mark.parametrize(("against", "letters"), [(None, True), ("a", False)])
+def test_letters_are_explained_where_there_are_some(against: str | None, letters: bool, tmp_path: Path):
+    """Where not all pairs are compared, systems have no letters."""
+    assert ("letter" in write(tmp_path / "table.tex", systems="abc", questions=60, against=against)) == letters
 
 
 @pytest.mark.parametrize("with_imaps", [(True, False), (False, True), (True, True), (False, False)])
