@@ -16,6 +16,7 @@ from imapeval.serve.guard import RequestLimits
 from imapeval.types import Sample
 from tests.serve.server import run_app
 
+DIMENSIONS = tuple(Dimension(name=name, low=0, high=5, step=0.5) for name in ("accuracy", "completeness"))
 SYSTEMS = ("Alphabot", "Betabot", "Gammabot")
 ANSWERS = [
     Sample(
@@ -76,9 +77,15 @@ class Site:
 
 
 @contextmanager
-def serve(place: str, content: StudyContent, *, facts: bool = False, secure: bool = False) -> Iterator[Site]:
+def serve(
+    place: str,
+    content: StudyContent,
+    *,
+    dimensions: tuple[Dimension, ...] = DIMENSIONS,
+    facts: bool = False,
+    secure: bool = False,
+) -> Iterator[Site]:
     """Make a study with two raters and serve it."""
-    dimensions = tuple(Dimension(name=name, low=0, high=5, step=0.5) for name in ("accuracy", "completeness"))
     settings = StudySettings(
         title="Ailments",
         instructions="Be strict.\n\nTake your time.",

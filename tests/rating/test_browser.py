@@ -13,11 +13,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
-from imapeval.rating import Item, Rater
+from imapeval.rating import Dimension, Item, Rater
 from imapeval.rating.administration import issue_links, stop
 from imapeval.rating.model import Fact
 from imapeval.rating.reassignment import adjudicate, reassign
 from imapeval.rating.setup import StudyContent
+from imapeval.rating.web.pages import load_texts
 from imapeval.study.data.ratings import read_ratings
 from imapeval.types import Sample
 from tests.rating.site import ANSWERS, Site, enter, serve
@@ -55,9 +56,13 @@ class Visitor:
     def visit_again(self, context: BrowserContext, site: Site, name: str) -> Page:
         """Open the link of a rater in a browser that is there."""
         page = self._watch(context)
+        self.enter(page, site, name)
+        return page
+
+    def enter(self, page: Page, site: Site, name: str) -> None:
+        """Open the link of a rater."""
         page.goto(f"{site.address}/enter#{site.secrets[name]}")
         page.wait_for_url(f"{site.address}/")
-        return page
 
     def _watch(self, context: BrowserContext) -> Page:
         page = context.new_page()
@@ -195,6 +200,103 @@ def test_words_are_marked_and_answers_changed(visitor: Visitor, site: Site):
     assert site.study.history(find_rater(site, "anna"), item.token)[-1].values["accuracy"] == 2
 
 
+def test_words_are_marked_by_mouse(visitor: Visitor, site: Site):
+    """What is selected, also beyond the answer; a click alone selects nothing."""
+    page = visitor.visit(site, "anna")
+    practise(page)
+    page.locator("#response").click()
+    page.locator("#mark-wrong").click()
+    expect(page.locator("#problem")).not_to_be_empty()
+    page.locator("#question-title").focus()
+    drag(page, "tea")
+    page.locator("#mark-wrong").click()
+    drag(page, "rest</b>.", below=True)
+    page.locator("#mark-dangerous").click()
+    expect(page.locator("#response mark")).to_have_text(["tea", "rest</b>."])
+    # After a click, there is a caret again once it is moved: from the first word to the second.
+    page.locator("#response").click()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#response .caret")).to_have_text("tea")
+    expect(page.locator("#response")).to_have_attribute("lang", "en")
+    # What is written stays with its answer, without "Add" as well.
+    page.locator("#missing").fill("the dose")
+    page.locator("#question-title").focus()
+    page.keyboard.press("1")
+    page.emulate_media(forced_colors="active")
+    expect(page.locator(".option input:checked + span")).to_have_css("border-top-width", "3px")
+    rate_by_keyboard(page, "Enter", "2", "Enter")
+    expect(page.locator("#progress")).to_contain_text("2 of 13")
+    expect(page.locator("#missing")).to_have_value("")
+    entry = read_item(site, "anna", 2).entry
+    assert entry is not None
+    assert sorted((span.kind, span.text) for span in entry.spans) == [
+        ("dangerous", "rest</b>."),
+        ("missing", "the dose"),
+        ("wrong", "tea"),
+    ]
+
+
+def test_a_scale_without_steps_and_one_whose_steps_do_not_reach_its_end(visitor: Visitor, tmp_path: Path):
+    dimensions = (Dimension(name="overall", low=10, high=100), Dimension(name="tone", low=0, high=5, step=2))
+    with serve(str(tmp_path / "study.db"), StudyContent(ANSWERS), dimensions=dimensions) as site:
+        page = visitor.open()
+        page.clock.install()
+        visitor.enter(page, site, "anna")
+        expect(page.locator("#work")).to_be_visible()
+        is_ready(page)
+        offered = page.locator("#ratings input[type=radio]").evaluate_all("inputs => inputs.map((one) => one.value)")
+        assert offered == ["0", "2", "4", "cannot"]
+        number, row = page.locator("#ratings input[type=number]"), page.locator("fieldset.current legend")
+        page.keyboard.type("85")
+        expect(number).to_have_value("85")
+        # The Enter of an input method (https://w3c.github.io/uievents/#events-composition-key-events).
+        number.dispatch_event("keydown", {"key": "Enter", "isComposing": True})
+        expect(row).to_contain_text("overall")
+        rate_by_keyboard(page, "Enter", "4", "Enter")
+        expect(page.locator("#progress")).to_contain_text("1 of 12")
+        is_ready(page)
+        entry = read_item(site, "anna", 1).entry
+        assert entry is not None
+        assert entry.values == {"overall": 85, "tone": 4}
+        # A change that the server has refused when it was saved by itself is not left behind.
+        page.locator("#back").click()
+        expect(number).to_have_value("85")
+        is_ready(page)
+        number.fill("850")
+        page.clock.fast_forward(3_000)
+        expect(page.locator("#banner")).to_contain_text("850")
+        page.locator("#next").click()
+        is_ready(page)
+        expect(number).to_have_value("850")
+        number.press("c")
+        expect(page.locator("input[type=checkbox][value=cannot]")).to_be_checked()
+
+
+def test_a_draft_does_not_cover_a_newer_rating(visitor: Visitor, site: Site):
+    phone = visitor.visit(site, "anna")
+    practise(phone)
+    rate_by_keyboard(phone, "1")
+    context = phone.context
+    phone.close()
+    # On another device.
+    rate_over_http(site, "anna", count=1)
+    phone = visitor.visit_again(context, site, "anna")
+    expect(phone.locator("#progress")).to_contain_text("2 of 13")
+    rate_by_keyboard(phone, "Backspace")
+    expect(phone.locator("#ratings input:checked").first).to_have_value("4")
+
+
+def test_a_link_that_could_not_be_sent_is_sent_after_a_reload(visitor: Visitor, site: Site):
+    page = visitor.open()
+    page.route("**/session", lambda route: route.abort())
+    page.goto(f"{site.address}/enter?lang=zh#{site.secrets['anna']}")
+    expect(page.locator("#status")).to_have_text(load_texts("zh")["enter_unreached"])
+    page.unroute_all(behavior="wait")
+    page.reload()
+    page.wait_for_url(f"{site.address}/?lang=zh")
+    expect(page.locator("html")).to_have_attribute("lang", "zh-CN")
+
+
 def test_the_last_answer_can_be_changed(visitor: Visitor, site: Site):
     """From the page at the end, by keyboard and by mouse; also after the owner has stopped the study."""
     rate_over_http(site, "anna")
@@ -224,8 +326,7 @@ def test_time_counts_while_the_rater_is_active(visitor: Visitor, site: Site):
     """Within a minute of the last sign of life; the page's clock is set by the test."""
     page = visitor.open()
     page.clock.install()
-    page.goto(f"{site.address}/enter#{site.secrets['anna']}")
-    page.wait_for_url(f"{site.address}/")
+    visitor.enter(page, site, "anna")
     practise(page)
     # The clock also runs by itself, as fast as the machine is.
     begun = time.monotonic()
@@ -281,11 +382,30 @@ def check_accessibility(page: Page) -> None:
 
 
 def mark_words(page: Page, *keys: str) -> None:
-    """Press keys in the response."""
+    """Press keys in the response, to which a keyboard has given the focus."""
+    page.keyboard.press("Tab")
     page.locator("#response").focus()
     expect(page.locator("#response .caret")).not_to_have_count(0)
     for key in keys:
         page.keyboard.press(key)
+
+
+def drag(page: Page, words: str, *, below: bool = False) -> None:
+    """Select words of the response by mouse; with `below`, the mouse ends below the response."""
+    find = """words => {
+        const walker = document.createTreeWalker(document.getElementById("response"), NodeFilter.SHOW_TEXT);
+        while (!walker.nextNode().data.includes(words));
+        const range = new Range(), start = walker.currentNode.data.indexOf(words);
+        range.setStart(walker.currentNode, start);
+        range.setEnd(walker.currentNode, start + words.length);
+        return range.getBoundingClientRect().toJSON();
+    }"""
+    place = page.evaluate(find, words)
+    middle = (place["top"] + place["bottom"]) / 2
+    page.mouse.move(place["left"] + 1, middle)
+    page.mouse.down()
+    page.mouse.move(place["right"] + (100 if below else 0), middle + (100 if below else 0), steps=4)
+    page.mouse.up()
 
 
 def rate_over_http(site: Site, name: str, *, count: int = 13) -> None:
@@ -324,7 +444,10 @@ def list_saved(site: Site, name: str) -> list[tuple[int, dict[str, float]]]:
 
 
 def test_an_entry_that_is_not_admitted_waits(visitor: Visitor, site: Site):
-    """A browser or proxy that tells it wrongly: nothing is dropped, and the page says why it waits."""
+    """A browser or proxy that tells it wrongly, or a network's page for signing in: nothing is dropped.
+
+    The page says why it waits.
+    """
     page = visitor.visit(site, "anna")
     practise(page)
 
@@ -338,6 +461,12 @@ def test_an_entry_that_is_not_admitted_waits(visitor: Visitor, site: Site):
     page.unroute_all(behavior="wait")
     expect(page.locator("#progress")).to_contain_text("2 of 13")
     assert list_saved(site, "anna")[-1] == (2, {"accuracy": 5, "completeness": 1})
+    page.route("**/api/items/*", lambda route: route.fulfill(content_type="text/html", body="<h1>Sign in</h1>"))
+    rate_by_keyboard(page, "4", "Enter", "2", "Enter")
+    expect(page.locator("#banner")).to_contain_text("No connection")
+    page.unroute_all(behavior="wait")
+    expect(page.locator("#progress")).to_contain_text("3 of 13")
+    assert list_saved(site, "anna")[-1] == (3, {"accuracy": 4, "completeness": 2})
 
 
 def test_an_entry_that_is_refused_stays_on_the_page(visitor: Visitor, site: Site):
@@ -361,6 +490,24 @@ def test_an_entry_that_is_refused_stays_on_the_page(visitor: Visitor, site: Site
     page.locator("#next").click()
     expect(page.locator("#progress")).to_contain_text("2 of 13")
     assert list_saved(site, "anna")[-1] == (2, {"accuracy": 5, "completeness": 1})
+    is_ready(page)
+    # What another tab adds while the refusal arrives is sent, too.
+    page.evaluate("""() => {
+        const read = Response.prototype.json;
+        Response.prototype.json = async function () {
+            const content = await read.call(this);
+            const key = Object.keys(localStorage).find((one) => one.includes("-queue:"));
+            if (this.status === 422) {
+                const added = {token: "other", entry: {client_id: "another-tab"}};
+                localStorage[key] = JSON.stringify([...JSON.parse(localStorage[key]), added]);
+            }
+            return content;
+        };
+    }""")
+    page.route("**/api/items/*", spoil)
+    with page.expect_request("**/api/items/other"):
+        rate_by_keyboard(page, "5", "Enter", "1", "Enter")
+    page.unroute_all(behavior="wait")
 
 
 def test_what_a_rater_who_left_entered_is_kept(visitor: Visitor, site: Site):

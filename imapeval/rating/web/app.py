@@ -1,8 +1,9 @@
 """`imapeval rate serve`: the web app on which raters rate and the owner follows the study.
 
 A rater's link has the secret in its fragment, which browsers send to no server: the page `/enter` posts it once and
-gets a cookie that scripts cannot read. Every request looks up in the study whose cookie it is. Pages load nothing from
-elsewhere; style and script are allowed by hash. Requests that change something must come from these pages.
+gets a cookie that scripts cannot read. For every request, the rater is looked up in the study by the cookie. Pages
+load nothing from elsewhere; style and script are allowed by hash. Requests that change something must come from these
+pages.
 """
 
 # Annotations are not postponed: FastAPI evaluates those of the functions in `make_app`.
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from imapeval.serve.guard import App, Message, Receive, Scope, Send
 
 _SESSION, _LANGUAGE = "imapeval_link", "imapeval_lang"
-"""Names of the cookies. By https, the first one begins with "__Host-": no other host of the domain can set it."""
+"""Names of the cookies. Over HTTPS, the first one begins with "__Host-": no other host of the domain can set it."""
 
 _LINK = "imapeval-link"
 """Header in which a page names its rater: the cookie is that of the link opened last, maybe in another tab."""
@@ -78,7 +79,7 @@ def make_app(study: RatingStudy, limits: RequestLimits, *, secure: bool) -> "App
     Args:
         study: The study.
         limits: Limits of size and time.
-        secure: Whether browsers reach it by https only, so that cookies are sent by https only.
+        secure: Whether browsers reach it over HTTPS only, so that cookies are sent over HTTPS only.
     """
     app = FastAPI(**FASTAPI_OPTIONS)
     session = f"__Host-{_SESSION}" if secure else _SESSION

@@ -44,13 +44,13 @@ class Queue {
   get waiting() { return this.read().length; }
 
   add(token, entry) {
-    this.write([...this.read(), {token, entry: {...entry, client_id: makeId()}}]);
+    this.write([...this.read(), {token, entry}]);
     return this.send();
   }
 
-  // Returns "saved" once nothing waits, "waiting" where the server could not be reached or did not admit the rater, and
-  // "refused" where it does not take an entry, "gone" where the rater no longer has the item. An entry that is not taken
-  // becomes the item's draft.
+  // Returns "saved" once nothing waits, "waiting" if the server could not be reached or did not admit the rater,
+  // "refused" if it rejected an entry, and "gone" if the rater no longer has the item. An entry that is rejected becomes
+  // the item's draft.
   send() {
     this.sending ??= this.sendAll().finally(() => { this.sending = null; });
     return this.sending;
@@ -61,26 +61,26 @@ class Queue {
     let [outcome, refused] = ["saved", null];
     for (let entries = this.read(); entries.length; entries = this.read()) {
       const [{token, entry}] = entries;
-      let response;
+      let response = null, content = null;
       try {
         response = await fetch(`/api/items/${encodeURIComponent(token)}`, {
-          method: "POST", headers: {"Content-Type": "application/json", "Imapeval-Link": this.link}, body: JSON.stringify(entry), credentials: "same-origin",
+          method: "POST", headers: {"Content-Type": "application/json", "Imapeval-Link": this.link}, body: JSON.stringify(entry),
         });
-      } catch { response = null; }
-      const status = response?.status ?? 0;
+        content = await response.json();
+      } catch { if (response?.ok) response = null; } // Cut off, or not from the study's server.
+      const status = response?.status ?? 0, message = content?.error?.message ?? String(status);
       if (!status || [401, 403, 408, 429].includes(status) || status >= 500) {
-        this.tell({waiting: entries.length, problem: status === 401 ? 401 : status === 403 ? await readMessage(response) : null});
+        this.tell({waiting: entries.length, problem: status === 401 ? 401 : status === 403 ? message : null});
         this.timer = setTimeout(() => this.send(), this.delay);
         this.delay = Math.min(15000, this.delay * 2);
         return "waiting";
       }
       this.delay = 1000;
-      const content = response.ok ? await response.json() : null;
-      // Another tab may have added or sent something meanwhile.
+      // This page or another tab may have added or sent something meanwhile.
       const left = this.read().filter((one) => one.entry.client_id !== entry.client_id);
-      if (content) this.tell({waiting: left.length, saved: content, token});
+      if (response.ok) this.tell({waiting: left.length, saved: content, token});
       else {
-        [outcome, refused] = [status === 404 ? "gone" : "refused", await readMessage(response)];
+        [outcome, refused] = [status === 404 ? "gone" : "refused", message];
         if (!drafts.read(token) && !left.some((one) => one.token === token)) drafts.write(token, entry);
       }
       this.write(left);
@@ -89,8 +89,3 @@ class Queue {
     return outcome;
   }
 }
-
-const readMessage = async (response) => {
-  const content = await response.json().catch(() => null);
-  return content?.error?.message ?? String(response.status);
-};

@@ -36,26 +36,42 @@ function onChange() {
   if (!item) return;
   changed = true;
   $("problem").textContent = "";
-  drafts.write(item.token, readEntry());
+  writeDraft();
   clearTimeout(timer);
   timer = setTimeout(() => { if (changed) submit(); }, AUTOSAVE);
 }
 
-function submit() {
+// With the id of the entry that it changes: on another device, a newer one may be saved meanwhile.
+function writeDraft() {
+  drafts.write(item.token, {...readEntry(), changes: item.entry?.client_id ?? null});
+}
+
+// The item's draft, unless it is out of date; one that the server refused has an id of its own.
+function readDraft() {
+  const draft = drafts.read(item.token);
+  if (!draft || "client_id" in draft || draft.changes === (item.entry?.client_id ?? null)) return draft;
+  drafts.remove(item.token);
+  return null;
+}
+
+async function submit() {
   clearTimeout(timer);
   if (!item || !changed) return queue.send();
   noteActivity();
-  const entry = {...readEntry(), seconds: Math.round(active / 100) / 10};
+  const {token, entry: before} = item;
+  item.entry = {...readEntry(), seconds: Math.round(active / 100) / 10, client_id: makeId()};
   [changed, active] = [false, 0];
-  const sent = queue.add(item.token, entry);
-  drafts.remove(item.token);
-  return sent;
+  const sent = queue.add(token, item.entry);
+  drafts.remove(token);
+  const outcome = await sent;
+  if (outcome === "refused" && item?.token === token) [changed, item.entry] = [true, before];
+  return outcome;
 }
 
 // Returns null where the server refuses it, and undefined where it is to be tried again.
 async function ask(path) {
   try {
-    const response = await fetch(path, {headers: {"Imapeval-Link": link}, credentials: "same-origin"});
+    const response = await fetch(path, {headers: {"Imapeval-Link": link}});
     if (response.status === 401) { $("banner").textContent = texts.enter_failed; $("banner").classList.add("alarm"); }
     if (response.status === 429 || response.status >= 500) return undefined;
     return response.ok ? await response.json() : null;
@@ -108,20 +124,22 @@ function show({item: next, progress}) {
     return;
   }
   if (item.position > 1 && $("instructions")) $("instructions").open = false;
-  const entry = drafts.read(item.token) ?? item.entry ?? EMPTY;
+  const draft = readDraft(), entry = draft ?? item.entry ?? EMPTY;
   $("note").textContent = item.training ? fill(texts.training, {position: item.position, total: progress.training_total}) : item.adjudication ? texts.adjudication : "";
   $("question").textContent = item.question;
+  $("question").lang = $("response").lang = item.lang;
   $("references").hidden = !item.references.length;
   $("reference").replaceChildren(...item.references.map((one) => make("p", {className: "text", lang: item.lang}, one)));
   text.show(item.response, item.lang, entry.spans, item.facts);
   scales.show(entry);
   $("comment").value = entry.comment;
+  $("missing").value = "";
   document.querySelectorAll("#confidence input").forEach((input) => { input.checked = Number(input.value) === entry.confidence; });
   $("back").disabled = item.position === 1;
   $("history").open = false;
   showMarks();
   showEarlier();
-  changed = Boolean(drafts.read(item.token));
+  changed = Boolean(draft);
   [active, lastSign] = [0, performance.now()];
   scrollTo(0, 0);
   $("question-title").focus();
@@ -163,18 +181,20 @@ function showFeedback({expected, explanation}) {
 }
 
 async function goOn() {
+  $("add-missing").click();
   const open_rows = scales.open;
   if (open_rows.length) {
     $("problem").textContent = fill(texts.missing_values, {names: open_rows.join(", ")});
     scales.select(dimensions.findIndex(({name}) => name === open_rows[0]));
     return;
   }
-  if (!changed && !item.complete) changed = true;
+  // A draft that is left was refused.
+  changed ||= !item.complete || Boolean(drafts.read(item.token));
   wait(true);
   const outcome = await submit();
   wait(false);
-  if (outcome === "refused") changed = true;
-  else if (item.training && outcome === "saved" && item.feedback) showFeedback(item.feedback);
+  if (outcome === "refused") return;
+  if (item.training && outcome === "saved" && item.feedback) showFeedback(item.feedback);
   else leave();
 }
 
@@ -186,7 +206,7 @@ function leave() {
 
 $("next").addEventListener("click", goOn);
 $("continue").addEventListener("click", () => open("/api/next"));
-$("back").addEventListener("click", async () => { wait(true); await submit(); open(`/api/at/${item.position - 1}`); });
+$("back").addEventListener("click", async () => { $("add-missing").click(); wait(true); await submit(); open(`/api/at/${item.position - 1}`); });
 $("last").addEventListener("click", () => open(`/api/at/${lastRated}`));
 for (const kind of ["wrong", "dangerous"]) {
   const button = $(`mark-${kind}`);
@@ -208,6 +228,8 @@ $("history").addEventListener("toggle", async () => {
 });
 
 addEventListener("keydown", (event) => {
+  // An input method takes the keys of a word that is being composed; Safari says so by the code alone.
+  if (event.isComposing || event.keyCode === 229) return;
   if (event.ctrlKey || event.metaKey || event.altKey || busy || event.defaultPrevented) return;
   if (!item) {
     if (event.key === "Backspace" && lastRated) { event.preventDefault(); $("last").click(); }
@@ -221,6 +243,7 @@ addEventListener("keydown", (event) => {
   if (field) {
     if (field.id === "missing" && event.key === "Enter") { event.preventDefault(); $("add-missing").click(); }
     else if (event.key === "Enter" && field.matches("input")) { event.preventDefault(); advance(); }
+    else if (field.type === "number" && event.key.toLowerCase() === "c") { event.preventDefault(); scales.refuseToJudge(); }
     return;
   }
   if (/^\d$/.test(event.key)) scales.rate(Number(event.key));
@@ -237,5 +260,5 @@ function advance() {
   else goOn();
 }
 
-addEventListener("beforeunload", () => { if (item && changed) drafts.write(item.token, readEntry()); });
+addEventListener("beforeunload", () => { if (item && changed) writeDraft(); });
 open("/api/next");

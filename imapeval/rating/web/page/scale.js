@@ -11,7 +11,7 @@ class Scales {
     const row = make("fieldset", {className: "row"});
     const hint = texts.scale_hint.replace("{low}", low).replace("{high}", high);
     row.append(make("legend", {}, name, " ", make("small", {}, hint)));
-    const values = step ? Array.from({length: Math.round((high - low) / step) + 1}, (_, n) => Number((low + n * step).toFixed(6))) : [];
+    const values = step ? Array.from({length: Math.floor((high - low) / step + 1e-6) + 1}, (_, n) => Number((low + n * step).toFixed(6))) : [];
     const few = values.length > 0 && values.length <= 21;
     const options = make("div", {className: "options"});
     const inputs = new Map();
@@ -82,9 +82,11 @@ class Scales {
 
   // Gives the current row the value that a key stands for, if there is such a value.
   rate(value) {
-    const {inputs, number, cannot, why} = this.rows[this.current], {low, high} = this.dimensions[this.current];
+    const {inputs, number, cannot, why} = this.rows[this.current], {high} = this.dimensions[this.current];
     if (number) {
-      if (value < low || value > high) return;
+      // Less than the lowest rating may be the first digit of one.
+      if (value > high) return;
+      number.focus();
       number.value = value;
       cannot.checked = false;
     } else {

@@ -2,10 +2,12 @@
 // code points, as the server counts them.
 class MarkedText {
   constructor(element, {changed, describe}) {
-    Object.assign(this, {element, changed, describe, points: [], words: [], spans: [], facts: [], from: 0, to: 0});
+    Object.assign(this, {element, changed, describe, points: [], words: [], spans: [], facts: [], from: 0, to: 0, focused: false});
     element.addEventListener("keydown", (event) => this.onKey(event));
-    element.addEventListener("focus", () => { this.focused = true; this.render(); });
-    element.addEventListener("blur", () => { this.focused = false; this.render(); });
+    // Drawing anew would take away what the mouse is about to select.
+    const showCaret = (shown) => { if (shown !== this.focused) { this.focused = shown; this.render(); } };
+    element.addEventListener("focus", () => showCaret(element.matches(":focus-visible")));
+    element.addEventListener("blur", () => showCaret(false));
   }
 
   show(text, lang, spans, facts) {
@@ -22,12 +24,16 @@ class MarkedText {
   // [start, end) of what is selected, by mouse or by keyboard; null for nothing.
   selection() {
     const selected = getSelection();
-    if (selected && !selected.isCollapsed && selected.rangeCount && this.element.contains(selected.anchorNode) && this.element.contains(selected.focusNode)) {
-      const range = selected.getRangeAt(0), before = document.createRange();
+    if (selected?.rangeCount && !selected.isCollapsed && selected.getRangeAt(0).intersectsNode(this.element)) {
+      // A triple click, or a drag that ends below, selects more than the element.
+      const range = selected.getRangeAt(0), inside = document.createRange(), before = document.createRange();
+      inside.selectNodeContents(this.element);
       before.selectNodeContents(this.element);
-      before.setEnd(range.startContainer, range.startOffset);
-      const start = Array.from(before.toString()).length, end = start + Array.from(range.toString()).length;
-      return end > start ? [start, end] : null;
+      if (range.compareBoundaryPoints(Range.START_TO_START, inside) > 0) inside.setStart(range.startContainer, range.startOffset);
+      if (range.compareBoundaryPoints(Range.END_TO_END, inside) < 0) inside.setEnd(range.endContainer, range.endOffset);
+      before.setEnd(inside.startContainer, inside.startOffset);
+      const start = Array.from(before.toString()).length, end = start + Array.from(inside.toString()).length;
+      if (end > start) return [start, end];
     }
     if (!this.focused || !this.words.length) return null;
     const [first, last] = [Math.min(this.from, this.to), Math.max(this.from, this.to)];
@@ -61,6 +67,9 @@ class MarkedText {
     if (event.ctrlKey || event.metaKey || event.altKey || !this.words.length) return;
     const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
     if (step) {
+      // After a click, there is no caret yet, and what is selected by mouse would hide it.
+      this.focused = true;
+      getSelection()?.removeAllRanges();
       this.to = Math.max(0, Math.min(this.words.length - 1, this.to + step));
       if (!event.shiftKey) this.from = this.to;
       this.render();
