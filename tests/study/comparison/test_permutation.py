@@ -211,6 +211,7 @@ def test_swaps():
     assert drawn.shape == (1100, 7)
     assert set(drawn.ravel().tolist()) == {-1, 1}
     assert abs(drawn.mean()) < 0.05
+    assert (drawn != np.concatenate(list(draw_swaps(7, seed=1, permutations=1100)))).any()
     with pytest.raises(ValueError, match="1"):
         list(draw_swaps(7, seed=0, permutations=0))
 

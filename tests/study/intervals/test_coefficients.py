@@ -146,7 +146,7 @@ def test_the_two_kinds_agree_among_many(name: str):
     assert linear(name, x, y) == pytest.approx([low, high], abs=(high - low) / 25)
 
 
-def test_the_seed_and_the_confidence_decide():
+def test_more_confidence_widens_it():
     x, y = draw_skewed(30)
     narrow = bootstrap("spearman", x, y, np.arange(30), 2000, confidence=0.8)
     wide = bootstrap("spearman", x, y, np.arange(30), 2000, confidence=0.99)

@@ -170,6 +170,6 @@ def test_the_signature_names_model_prompt_and_sampling():
     assert rewording_signature(ScriptedModel([])).endswith("|temperature:0.7")
 
 
-def test_fold():
+def test_only_letters_and_digits_are_kept():
     assert keep_letters_and_digits("Take it, TWICE a day!") == keep_letters_and_digits("take it twice\na day")
     assert keep_letters_and_digits("一天两次。") == "一天两次"
