@@ -139,6 +139,10 @@ def _read_run(path: Path, task: BenchmarkTask) -> tuple[TaskRun, Path]:
         content = parse_json(path.read_bytes())
         settings, sides = content["hyperparameters"], content["predictions"]
         items, gold, predicted = (sides[name] for name in ("identifiers", "real_labels", "system_predictions"))
+        if not len(items) == len(gold) == len(predicted):
+            raise ValueError(
+                f"{len(items)} identifiers, {len(gold)} real_labels and {len(predicted)} system_predictions"
+            )
         sides_by_item = [[parse_answer(value, task) for value in side] for side in (gold, predicted)]
         answers = dict(zip(map(str, items), zip(*sides_by_item, strict=True), strict=True))
         share = parse_share(settings.get("fewshot", 1))
