@@ -1,4 +1,4 @@
-"""Tasks of several kinds in one table; metrics by scikit-learn 1.8, seqeval 1.2.2 and scipy 1.17."""
+"""Tasks of several kinds in one table; metrics by scikit-learn, seqeval and scipy."""
 
 import json
 from collections.abc import Callable
@@ -106,11 +106,11 @@ def test_no_answer_is_wrong_and_counted(tmp_path: Path):
     [
         ({"kind": "essay"}, "essay"),
         ({"kind": ["labels"], "task": "other"}, "'labels'"),
-        ({"task": "severity", "kind": "grade", "scale": "5"}, "5"),
+        ({"task": "severity", "kind": "grade", "scale": "5"}, "scale 5, where"),
         ({"task": "severity", "kind": "grade", "predicted": None, "gold": 1, "scale": "0:5"}, "predicted"),
         ({"task": "drugs", "kind": "sequence", "gold": "O O", "predicted": "O"}, "1 tags"),
         ({"kind": "multilabel"}, "multilabel"),
-        ({"share": 2}, "2"),
+        ({"share": 2}, "2 is no share"),
         ({"id": 1}, "twice"),
         ({"gold": "z", "model": "two", "id": 0}, "twice"),
         # What is empty would equal no answer.

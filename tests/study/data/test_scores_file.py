@@ -89,7 +89,7 @@ def test_names_and_ids_must_fit(tmp_path: Path, rated: Rated):
     with pytest.raises(UsageError, match="'m'"):
         add_scores(rated, read_scores(tmp_path / "s.csv"))
     (tmp_path / "s.csv").write_text("id,n\nz,1\n")
-    with pytest.raises(UsageError, match="ids"):
+    with pytest.raises(UsageError, match="none of its ids"):
         add_scores(rated, read_scores(tmp_path / "s.csv"))
 
 

@@ -1,5 +1,4 @@
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +7,7 @@ import pytest
 
 from imapeval.errors import InputError
 from imapeval.study.data.ratings import read_ratings
-
-Write = Callable[[str, str | bytes], Path]
+from tests.study.data.ratings.conftest import Write
 
 ANNA, BEN = "00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002"
 LABELS = {"poor": 1.0, "good": 3.0}

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from imapeval.study.data.ratings import READERS, Ratings, read_ratings
+from imapeval.study.data.ratings import READERS, read_ratings
+from tests.study.data.ratings.conftest import content
 
 Given = dict[tuple[str, str, str], float]
 """By id, dimension and rater."""
@@ -68,15 +69,6 @@ def argilla(given: Given) -> str:
     for (id_, dimension, rater), value in given.items():
         records.setdefault(id_, {}).setdefault(dimension, []).append({"value": value, "user_id": rater})
     return json.dumps([{"id": id_, "fields": {}, "responses": responses} for id_, responses in records.items()])
-
-
-def content(found: Ratings) -> Given:
-    return {
-        (found.ids[answer], found.dimensions[dimension], found.raters[rater]): value
-        for answer, dimension, rater, value in zip(
-            found.answer, found.dimension, found.rater, found.value.tolist(), strict=True
-        )
-    }
 
 
 @pytest.fixture(scope="module")

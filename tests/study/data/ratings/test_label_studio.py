@@ -1,5 +1,4 @@
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,7 @@ import pytest
 from imapeval.errors import InputError
 from imapeval.study.data.ratings import read_ratings
 from imapeval.study.data.scales import RatingScale
-
-Write = Callable[[str, str | bytes], Path]
+from tests.study.data.ratings.conftest import Write
 
 LABELS = {"poor": 1.0, "fair": 2.0, "good": 3.0}
 
@@ -75,11 +73,11 @@ def test_the_id_may_have_another_name(write: Write):
             "'7'.*'a'.*'accuracy'.*record 1",
         ),
         (task(result("rating", 6)), "'accuracy'.*6.*0.*5"),
-        (task(result("rating", 4), completed_by=None), "1"),
-        (task(result("rating", 4), completed_by=""), "1"),
-        (task(result("rating", 4) | {"value": {}}), "1"),
-        (task() | {"annotations": [5]}, "0"),
-        (task(result("rating", 4, name="")), "1"),
+        (task(result("rating", 4), completed_by=None), "annotation 1 does not say who made it"),
+        (task(result("rating", 4), completed_by=""), "annotation 1 does not say who made it"),
+        (task(result("rating", 4) | {"value": {}}), "'accuracy' has no value"),
+        (task() | {"annotations": [5]}, r"annotations\.0: "),
+        (task(result("rating", 4, name="")), "annotation 1 does not say of which control"),
         (task(), "there are no ratings"),
         (
             {"id": 9, "response": "r", "accuracy": [{"rating": 4}], "annotator": 7, "annotation_id": 1},

@@ -1,12 +1,8 @@
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from imapeval.study.data.ratings import read_ratings
 from imapeval.study.data.ratings.summary import RaterShare, RatingBar, summarise_ratings
-
-Write = Callable[[str, str | bytes], Path]
+from tests.study.data.ratings.conftest import Write
 
 
 def test_a_dimension_in_numbers(write: Write):

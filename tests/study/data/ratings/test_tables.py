@@ -3,7 +3,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +10,10 @@ import pytest
 from openpyxl import Workbook
 
 from imapeval.errors import InputError, UsageError
-from imapeval.study.data.ratings import Ratings, read_ratings
+from imapeval.study.data.ratings import read_ratings
 from imapeval.study.data.ratings.collection import average_exactly
 from imapeval.study.data.scales import RatingScale
-
-Write = Callable[[str, str | bytes], Path]
+from tests.study.data.ratings.conftest import Write, content
 
 WIDE = "id,accuracy,safety\na,4.5,\n7,3,1\n"
 LONG = "id,dimension,rating\na,accuracy,4.5\n7,accuracy,3\n7,safety,1\n"
@@ -24,17 +22,6 @@ LONG_RATED = (
     "rater,id,dimension,rating\nanna,a,accuracy,4\nben,a,accuracy,5\nanna,7,accuracy,3\nanna,7,safety,1\n"
     "ben,7,accuracy,3\n"
 )
-
-
-def content(ratings: Ratings) -> dict[tuple[str, str, str], float]:
-    """Return every rating by id, dimension and rater ("" where nobody said who)."""
-    who = ratings.raters or ("",)
-    return {
-        (ratings.ids[answer], ratings.dimensions[dimension], who[rater]): value
-        for answer, dimension, rater, value in zip(
-            ratings.answer, ratings.dimension, ratings.rater, ratings.value.tolist(), strict=True
-        )
-    }
 
 
 @pytest.mark.parametrize(
@@ -231,7 +218,7 @@ def test_scale_is_kept(write: Write):
         (b"name,accuracy\na,1\n", "line 2.*'id'.*'name'.*'accuracy'.*--map"),
         (b"id,accuracy\n,1\n", "line 2.*'id'.*''"),
         (b"id,accuracy\na,1,2\n", "line 2.*3.*2"),
-        (b'id,accuracy\na,"1\n', r"r\.csv"),
+        (b'id,accuracy\na,"1\n', "line 2: invalid CSV"),
         (b"id,accuracy\na,good\n", r"r\.csv.*line 2.*'accuracy'.*'good'.*--labels"),
         (b'id,accuracy\na,"4,5"\n', "line 2.*'accuracy'.*'4,5'.*'4.5'"),
         (b"id,accuracy\na,nan\n", "'nan'"),
