@@ -55,14 +55,6 @@ def test_two_way_takes_complete_answers(missing: Floats):
 
 
 @pytest.mark.parametrize(("model", "mean"), FORMS)
-def test_a_weight_stands_for_equal_answers(complete: Floats, model: Model, mean: bool):
-    weights = np.random.default_rng(2).integers(0, 4, size=(4, len(complete)))
-    found = measure_icc(complete, model=model, mean=mean)
-    repeated = [measure_icc(np.repeat(complete, row, axis=0), model=model, mean=mean).value for row in weights]
-    assert found.compute(found.data, weights.astype(np.float64)) == pytest.approx(repeated)
-
-
-@pytest.mark.parametrize(("model", "mean"), FORMS)
 def test_perfect_agreement(model: Model, mean: bool):
     found = measure_icc(np.array([[1, 1], [2, 2], [5, 5.0]]), model=model, mean=mean)
     assert found.value == pytest.approx(1)

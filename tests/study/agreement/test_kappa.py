@@ -57,23 +57,6 @@ def test_prevalence_paradox():
     assert measure_gwet_ac(uneven).value == pytest.approx(0.808)
 
 
-@pytest.mark.parametrize("weighting", WEIGHTINGS)
-def test_a_weight_stands_for_equal_answers(missing: Floats, weighting: Weighting):
-    weights = np.random.default_rng(3).integers(0, 4, size=(4, len(missing)))
-
-    def measure(ratings: Floats) -> list[AgreementStatistic]:
-        found = (
-            measure_cohen_kappa(ratings[:, :2], weighting=weighting, scale=HALVES),
-            measure_gwet_ac(ratings, weighting=weighting, scale=HALVES),
-            measure_fleiss_kappa(ratings, scale=HALVES),
-        )
-        return [each for each in found if isinstance(each, AgreementStatistic)]
-
-    repeated = np.array([[each.value for each in measure(np.repeat(missing, row, axis=0))] for row in weights])
-    for column, found in enumerate(measure(missing)):
-        assert found.compute(found.data, weights.astype(np.float64)) == pytest.approx(repeated[:, column])
-
-
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=2, max_size=25))
 def test_symmetric_and_at_most_1(rows: list[tuple[int, int]]):
     ratings = np.array(rows, dtype=np.float64)

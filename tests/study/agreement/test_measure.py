@@ -17,7 +17,7 @@ def by_name(rows: list[Agreement]) -> dict[str, Agreement]:
     return {row.statistic: row for row in rows}
 
 
-def test_every_statistic_is_found_and_titled(missing: Floats):
+def test_every_statistic_is_found(missing: Floats):
     rated = make_rated(by_rater={"accuracy": missing}, scales={"accuracy": HALVES})
     rows = measure_agreement(rated, statistics=tuple(STATISTICS))
     assert [row.statistic for row in rows] == list(STATISTICS)
@@ -28,6 +28,17 @@ def test_every_statistic_is_found_and_titled(missing: Floats):
         else:
             assert row.low <= row.value <= row.high
             assert row.n > 0
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+def test_a_weight_stands_for_equal_answers(name: str, complete: Floats, missing: Floats):
+    """Two-way ICCs are of answers that all raters rated, Cohen's kappa of two raters."""
+    ratings = complete if name.startswith("icc") else missing
+    ratings = ratings[:, :2] if name.startswith(("cohen", "weighted")) else ratings
+    measure, weights = STATISTICS[name].measure, np.random.default_rng(3).integers(0, 4, size=(4, len(ratings)))
+    found = measure(ratings, HALVES)
+    repeated = [measure(np.repeat(ratings, row, axis=0), HALVES).value for row in weights]
+    assert found.compute(found.data, weights.astype(np.float64)) == pytest.approx(repeated)
 
 
 def test_the_share_of_equal_ratings_has_wilsons_interval():
@@ -137,6 +148,7 @@ def test_nothing_to_measure(table: list[list[float]], reason: str):
     rows = measure_agreement(
         make_rated(by_rater={"a": np.array(table)}), statistics=["krippendorff_alpha_interval", "icc_1_1"]
     )
+    assert rows
     for row in rows:
         assert row.value is None
         assert row.low is None

@@ -28,14 +28,6 @@ def test_rounding_breaks_no_ties():
     assert measure_with_others(tenths / 10).value == pytest.approx(measure_spearman(tenths.astype(np.float64)).value)
 
 
-def test_a_weight_stands_for_equal_answers(missing: Floats):
-    weights = np.random.default_rng(4).integers(0, 4, size=(4, len(missing)))
-    for measure in (measure_pearson, measure_spearman, measure_with_others):
-        found = measure(missing)
-        repeated = [measure(np.repeat(missing, row, axis=0)).value for row in weights]
-        assert found.compute(found.data, weights.astype(np.float64)) == pytest.approx(repeated)
-
-
 def test_undefined_pairs_are_counted():
     ratings = np.array([[1, 2, 3], [2, 3, 3], [3, 5, 3], [4, 4, 3.0]])
     found = measure_pearson(ratings)
