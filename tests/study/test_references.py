@@ -53,15 +53,3 @@ def test_each_credit_is_listed():
 @pytest.mark.parametrize("entry", read_entries())
 def test_an_entry_has_names_year_title_and_venue(entry: str):
     assert re.match(r"- .+ (18|19|20)\d\d, .{10,}", entry)
-
-
-def test_the_page_s_sources_are_listed():
-    from imapeval.report.study.methods import SOURCES
-    from imapeval.study.correlation.coefficients import all_coefficients
-
-    listed = LIST.read_text(encoding="utf-8").lower()
-    for source in {*SOURCES.values(), *(coefficient.source for coefficient in all_coefficients().values())}:
-        for name, year in CREDIT.findall(source):
-            assert re.search(rf"{re.escape(name.lower())}[^\n]* {year},", listed), (
-                f"enter in docs/references.md: {source}"
-            )

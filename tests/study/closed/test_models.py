@@ -272,16 +272,16 @@ def test_runs_count_over_several_tasks_as_well():
     assert sum(p < 0.05 for p in found) < 7
 
 
-@pytest.mark.parametrize("first", [f"task {number}" for number in range(30)])
-def test_the_order_of_tasks_does_not_depend_on_their_hashes(first: str):
+def test_the_order_of_tasks_does_not_depend_on_their_hashes():
+    tasks = [*"fbgadhce"]  # an order by hashes would be this one in 1 of 40,320 runs
     rows = [
         row
         for model, right in (("one", [True, True, False]), ("two", [True, False, False]))
-        for task in (first, "other")
+        for task in tasks
         for run in "12"
         for row in answer_all(model, right, task=task, run=run)
     ]
-    assert [test.task for test in compare_models(rows)[1]] == ["", first, "other"]
+    assert [test.task for test in compare_models(rows)[1]] == ["", *tasks]
 
 
 def test_other_runs_in_other_tasks_are_not_compared_over_all():

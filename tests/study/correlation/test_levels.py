@@ -1,4 +1,3 @@
-from pathlib import Path
 from typing import get_args
 
 import numpy as np
@@ -6,18 +5,12 @@ import pytest
 from scipy import stats
 
 from imapeval.errors import UsageError
-from imapeval.evaluation import imap_files
-from imapeval.evaluation.samples import read, system_label
-from imapeval.metrics import imapscore
 from imapeval.study.correlation.coefficients import all_coefficients
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL, CoefficientName, Correlation, Level
 from imapeval.study.data.rated import Rated
-from imapeval.study.intervals.bootstrap import number_clusters
-from imapeval.types import Match, Relation, Score, values_by_term
 from tests.study.answers import make_rated
 
-BENCHMARK = Path(__file__).parents[3].parent / "shared" / "benchmark"
 NAN = float("nan")
 
 
@@ -187,7 +180,7 @@ def test_equal_systems_have_no_coefficient():
 
 
 def test_pairwise_accuracy_names_its_threshold():
-    rated = make_rated({"m": [0.0, 2.0, 6.0, 8.0]}, {"x": [1.0, 1.0, 1.0, 4.0]})  # mt-metrics-eval, see test_pairwise
+    rated = make_rated({"m": [0.0, 2.0, 6.0, 8.0]}, {"x": [1.0, 1.0, 1.0, 4.0]})  # mt-metrics-eval, see test_pairs
     (row,) = correlate(rated, coefficients=["pairwise_accuracy"])
     assert (row.value, row.epsilon) == (pytest.approx(4 / 6), 4.0)
     assert 0 <= row.low <= row.value <= row.high <= 1
@@ -250,25 +243,31 @@ def test_many_answers_have_linear_intervals(monkeypatch: pytest.MonkeyPatch):
         assert (other.low, other.high) == pytest.approx((one.low, one.high), abs=length / 15)
 
 
-@pytest.mark.parametrize("level", get_args(Level))
-@pytest.mark.parametrize("name", all_coefficients())
+@pytest.mark.parametrize(
+    ("level", "name"),
+    [
+        (level, name)
+        for level in get_args(Level)
+        for name, coefficient in all_coefficients().items()
+        if level == "system" or not coefficient.system_level_only
+    ],
+)
 @pytest.mark.parametrize(
     ("scores", "ratings"),
     [
         ([NAN] * 12, [1.0, 2.0, 3.0] * 4),
-        ([0.1] * 12, [1.0, 2.0, 3.0] * 4),
         ([1.0, 2.0, 3.0] * 4, [3.0] * 12),
         ([0.1] * 12, [3.0] * 12),
         ([1.0] + [NAN] * 11, [1.0, 2.0, 3.0] * 4),
     ],
-    ids=["no score", "scores equal", "ratings equal", "all ties", "one score"],
+    ids=["no score", "ratings equal", "all ties", "one score"],
 )
 def test_what_has_no_coefficient_says_why(level: Level, name: CoefficientName, scores: list, ratings: list):
-    if name == "soft_pairwise_accuracy" and level != "system":
-        return
     systems = [system for system in "stuv" for _ in range(3)]
     rated = make_rated({"m": scores}, {"x": ratings}, systems=systems, questions=[0, 1, 2] * 4)
-    for row in correlate(rated, levels=[level], coefficients=[name], resamples=20):
+    rows = correlate(rated, levels=[level], coefficients=[name], resamples=20)
+    assert rows
+    for row in rows:
         assert (row.value, row.low, row.high) == (None, None, None)
         assert row.reason
 
@@ -298,48 +297,6 @@ def test_no_ratings_at_all():
         correlate(make_rated({"m": [1.0, 2.0]}, {"x": [NAN, NAN]}))
 
 
-@pytest.mark.skipif(not BENCHMARK.exists(), reason="shared/benchmark is not beside this checkout")
-@pytest.mark.parametrize(
-    ("metric", "compute", "expected"), [("paper", imapscore.score_paper, 0.297), ("mean", imapscore.score_mean, 0.339)]
-)
-def test_recorded_imaps_give_the_known_agreement(metric: str, compute, expected: float):
-    """Mean Spearman over four systems and three dimensions, computed independently of this project (issue 2)."""
-    samples, scores = [], []
-    records = {record.id: record.imap for _, record in imap_files.read_records(BENCHMARK / "imaps-recorded-dev.jsonl")}
-    for one in read(BENCHMARK / "imapscore-dev.jsonl"):
-        if one.id not in records:
-            continue
-        samples.append(one)
-        imap = records[one.id]
-        known = {(r.term, r.reference, r.response): r.relation for r in imap.relations or ()}
-        response = values_by_term(imap.response)
-        matches = [
-            Match(term, v, w, known.get((term, v, w), Relation.UNMATCHED), 0.0, "recorded")
-            for term, values in values_by_term(imap.reference).items()
-            for v in values
-            for w in response.get(term, ())
-        ]
-        outcome = compute(imap, matches)
-        scores.append(outcome.value if isinstance(outcome, Score) else NAN)
-    names = ("accuracy", "completeness", "specificity")
-    rated = make_rated(
-        np.array(scores),
-        np.array([[sample.ratings[name] for name in names] for sample in samples]),
-        questions=number_clusters([sample.question for sample in samples]),
-        systems=tuple(map(system_label, samples)),
-        metrics=(metric,),
-        dimensions=names,
-        ids=tuple(sample.id for sample in samples),
-    )
-    rows = [row for row in correlate(rated, resamples=50) if row.coefficient == "spearman"]
-    mean = pick(rows, system=ALL, dimension=ALL)
-    assert mean.value == pytest.approx(expected, abs=0.002)
-    assert (mean.n, mean.n_missing, mean.groups) == (98, 2, 12)
-    assert len([row for row in rows if row.system != ALL]) == 12
-    assert {row.system for row in rows} >= {"HMedQA/GPT-4", "iCliniq/PaLM-2"}
-
-
-@pytest.mark.slow
 def test_intervals_between_systems_hold():
     # benchmarks/level_coverage.py: BCa held Pearson's r in 77% of these studies.
     systems, questions, times = 6, 15, 60

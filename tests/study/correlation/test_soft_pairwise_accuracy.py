@@ -187,29 +187,25 @@ def test_a_metric_as_sure_as_people(shared: bool):
 
 
 def test_the_normal_approximation_is_near_the_permutations():
-    from imapeval.study.correlation.soft_pairwise_accuracy import _approximate_pair
-
     random = np.random.default_rng(3)
     first, second = random.normal(0.2, size=(60, 3)), random.normal(size=(60, 3))
-    approximate = _approximate_pair(first, second, np.ones((1, 60)))[0]
+    approximate = approximate_p_values([first, second], np.ones((1, 60)))[0, :, 0]
     assert approximate == pytest.approx(
         permutation_p_values(first, second, generator=np.random.default_rng(0)), abs=0.06
     )
     one, other = np.full((90, 3), NAN), np.full((90, 3), NAN)
     one[:60], other[60:] = first, second[:30]
-    approximate = _approximate_pair(one, other, np.ones((1, 90)))[0]
+    approximate = approximate_p_values([one, other], np.ones((1, 90)))[0, :, 0]
     assert approximate == pytest.approx(permutation_p_values(one, other, generator=np.random.default_rng(0)), abs=0.06)
 
 
 def test_the_variance_of_few_answers_is_that_of_all_assignments():
-    from imapeval.study.correlation.soft_pairwise_accuracy import _approximate_pair
-
     scores = [1.0, 2.0, 4.0, 7.0, 0.0, 3.0]
     differences = [(sum(dealt) - (sum(scores) - sum(dealt))) / 3 for dealt in combinations(scores, 3)]
     one, other = np.full((6, 1), NAN), np.full((6, 1), NAN)
     one[:3, 0], other[3:, 0] = scores[:3], scores[3:]
     expected = normal_p_values(np.array([differences[0]]), np.array([float(np.var(differences))]))
-    assert _approximate_pair(one, other, np.ones((1, 6)))[0] == pytest.approx(expected)
+    assert approximate_p_values([one, other], np.ones((1, 6)))[0, :, 0] == pytest.approx(expected)
 
 
 def test_systems_that_share_no_question_of_a_resample_have_no_p_value():

@@ -1,5 +1,4 @@
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -157,37 +156,3 @@ def test_unknown_names(options, message):
 def test_nothing_rated():
     with pytest.raises(UsageError, match="no answer has a rating"):
         slice_answers(make(ratings=np.full((N, 2), np.nan)))
-
-
-def test_on_public_data_length_and_language_are_facets():
-    data = Path(__file__).parents[3].parent / "shared" / "benchmark" / "imapscore-dev.jsonl"
-    if not data.exists():
-        pytest.skip(f"{data} is not here")
-    from imapeval.evaluation.samples import read, system_label
-    from imapeval.study.intervals.bootstrap import number_clusters
-
-    samples = read(data)
-    rated = make_rated(
-        np.array([[float(len(s.response))] for s in samples]),
-        np.array([[s.ratings[d] for d in ("accuracy", "completeness", "specificity")] for s in samples]),
-        questions=number_clusters([s.question for s in samples]),
-        systems=tuple(map(system_label, samples)),
-        metrics=("length",),
-        dimensions=("accuracy", "completeness", "specificity"),
-        facets={"language": tuple(s.lang for s in samples)},
-        ids=tuple(s.id for s in samples),
-    )
-    rows = [row for row in slice_answers(rated, facets=["language"]) if row.dimension == ALL]
-    assert [(row.group, row.n) for row in rows] == [("zh", 200), ("en", 200)]
-    # The mean over 2 systems x 3 dimensions of scipy's coefficients.
-    for row in rows:
-        rhos = [
-            stats.spearmanr(
-                [len(s.response) for s in samples if system_label(s) == system],
-                [s.ratings[dimension] for s in samples if system_label(s) == system],
-            ).statistic
-            for system in dict.fromkeys(system_label(s) for s in samples if s.lang == row.group)
-            for dimension in rated.dimensions
-        ]
-        assert len(rhos) == 6
-        assert row.value == pytest.approx(np.mean(rhos), abs=1e-12)

@@ -16,8 +16,6 @@ from imapeval.study.closed.metrics.labels import measure_label_sets, measure_lab
 from imapeval.study.closed.metrics.ordinal import measure_grades, measure_order
 from imapeval.study.data.scales import RatingScale
 
-RIGHT = [True, True, False, True, False, True, True, True, False, True]
-
 
 def accuracy(right: list[bool]) -> list[MetricFamily]:
     return [average_over_answers(("accuracy",), [[float(one)] for one in right])]
