@@ -165,7 +165,6 @@ def test_metrics_that_cannot_be_told_apart_share_a_rank():
     assert {(row.first_rank, row.second_rank) for row in rows} == {(None, None)}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("coefficient", ["soft_pairwise_accuracy", "pairwise_accuracy", "pearson"])
 def test_equally_good_metrics_of_unequal_noise_are_not_told_apart_too_often(coefficient: CoefficientName):
     # The first metric knows the systems alone. The noise of the second, in standard deviations, makes both as good on

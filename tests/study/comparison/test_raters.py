@@ -146,7 +146,6 @@ def test_unequal_numbers_of_raters():
     assert (row.low or 9) < 1 < (row.high or 0)
 
 
-@pytest.mark.slow
 def test_a_metric_as_noisy_as_a_rater_is_worth_one():
     # A rating is the quality and noise; so is the metric, with the noise of one, and of the mean of four raters.
     generator = np.random.default_rng(5)

@@ -141,7 +141,7 @@ def test_equivalence_is_two_one_sided_tests():
     first = generator.normal(size=200)
     second = first + generator.normal(size=200) * 0.1
     row = compare_two(first, second, resamples=20_000)
-    # The 90% interval of the paired t-test, by scipy 1.16, is what the bootstrap approximates at n = 200.
+    # The 90% interval of the paired t-test, by scipy, is what the bootstrap approximates at n = 200.
     ends = stats.ttest_rel(first, second).confidence_interval(0.9)
     reach = float(max(abs(ends.low), abs(ends.high)))
     assert compare_two(first, second, margin=reach * 1.05, resamples=20_000).equivalent is True
