@@ -29,9 +29,9 @@ _VERDICT_PREFIX = "imapeval-verdict."
 
 _TOO_CLOSE: VerdictWord = "too close to call"
 
-_TestScore = tuple[str, float | str, str, float | None]
-"""A score of a test: the metric, the score or "not scored: KIND", the question, and the contradictions if counted. They
-are plain values, because pytest-xdist serialises them."""
+_TestScore = tuple[str, float | str, str, tuple[float | None, float | None], float | None]
+"""A score of a test: the metric, the score or "not scored: KIND", the question, the range of the metric, and the
+contradictions if counted. They are plain values, because pytest-xdist serialises them."""
 
 _SCORES = pytest.StashKey[list[_TestScore]]()
 """The scores of a test, which its last report takes to the summary."""
@@ -83,11 +83,13 @@ class ImapScoreFixture:
             response=response, question=question, reference=reference, turns=turns, lang=lang, id=id
         )
         asked = "" if assessment.sample is None else assessment.sample.question
+        ranges = {metric.name: metric.range for metric in self._scorer.metrics}
         for name, outcome in assessment.outcomes.items():
             scored = isinstance(outcome, Score)
             value = float(outcome.value) if scored else f"not scored: {outcome.kind}"
             self._properties.append((f"{_PROPERTY_PREFIX}{name}", value))
-            self._scores.append((name, value, asked, outcome.parts.get("contradictions") if scored else None))
+            contradictions = outcome.parts.get("contradictions") if scored else None
+            self._scores.append((name, value, asked, ranges[name], contradictions))
         return assessment
 
     def check(
@@ -235,7 +237,6 @@ class _ScoreSummary:
             return []
         from statistics import fmean
 
-        from imapeval.metrics import registry
         from imapeval.report.summary import CONTRADICTIONS_METRIC
         from imapeval.report.thresholds import ContradictionVerdict, Verdict
         from imapeval.study.intervals import ends_of
@@ -247,7 +248,8 @@ class _ScoreSummary:
             scores = by_metric.get(limit.metric, [])
             scored = {n: value for n, (_, value, *_) in enumerate(scores) if isinstance(value, float)}
             values, questions = list(scored.values()), [scores[n][2] for n in scored]
-            bounds = registry.get(limit.metric).range
+            # All scores are of one scorer, and so is the range.
+            bounds = next((span for *_, span, _ in scores), (None, None))
             ends = ends_of(mean_interval(values, clusters=questions, bounds=bounds))
             mean = fmean(values) if values else None
             verdicts.append(Verdict(limit, mean, len(values), 0, *ends, len(scores) - len(values)))

@@ -18,13 +18,13 @@ from imapeval.evaluation.runs.outcomes import count_samples
 from imapeval.evaluation.samples import name_system_group, system_label
 from imapeval.llm.middleware.budget import format_report
 from imapeval.report.explorer_data import collect_explorer_data, find_axes
-from imapeval.report.formatting import pluralize
+from imapeval.report.formatting import format_interval, pluralize
 from imapeval.report.histogram import draw_histogram
 from imapeval.report.page_frame import render_page, render_template, write_page
 from imapeval.report.summary import describe_mean, format_contradictions, summarise
 from imapeval.study.data.unfinished import count_done, format_resume_command
 from imapeval.study.intervals.coverage import describe_mean_coverage
-from imapeval.study.number_format import format_score
+from imapeval.study.number_format import format_score, write_score
 from imapeval.study.systems.answers import read_systems
 from imapeval.study.systems.differences import compare_systems
 from imapeval.study.systems.ranking import rank_systems
@@ -129,11 +129,11 @@ def _render(
     live = is_being_written(folder)
     run = run or Run(folder)
     settings = run.manifest["settings"]
-    metrics = list(settings["metrics"])
+    metrics, ranges = list(settings["metrics"]), settings.get("ranges", {})
     samples, outcomes = run.contents.samples, run.contents.outcomes
     if rows is None:
-        rows = summarise(samples, outcomes, metrics=metrics, seed=settings["seed"])
-    axes = find_axes({name: one.values for name, one in outcomes.by_metric.items()}, settings.get("ranges", {}))
+        rows = summarise(samples, outcomes, metrics=metrics, ranges=ranges, seed=settings["seed"])
+    axes = find_axes({name: one.values for name, one in outcomes.by_metric.items()}, ranges)
     status = _read_status(run, outcomes, live=live)
     shown = _choose_shown(samples, outcomes, live=status.kind == "live")
     ids = {sample.id for sample in shown}
@@ -144,7 +144,7 @@ def _render(
     sections |= {"answers": "Answers", "settings": "How it was made"}
     counts = [
         (len(samples), "answer"),
-        # By their hashes of 64 bits, for millions.
+        # Counted by 64-bit hash: the texts of millions of questions would not fit into memory.
         (len(np.unique(np.fromiter((hash(sample.question) for sample in samples), dtype=np.int64))), "question"),
         (len({system_label(sample) for sample in samples}), "system"),
         (len(metrics), "metric"),
@@ -154,7 +154,7 @@ def _render(
         status=status,
         seconds=seconds,
         findings=_list_findings(run, samples, outcomes, imaps, rows, complete=complete),
-        systems=[row.system for row in rows if row.metric == metrics[0]] if metrics else [],
+        systems=[row.system for row in rows if row.metric == metrics[0]],
         means={metric: [_show_mean(row) for row in rows if row.metric == metric] for metric in metrics},
         limits=describe_mean_coverage(row.resampled for row in rows),
         described={row.metric: describe_mean(row) for row in reversed(rows)},
@@ -177,7 +177,10 @@ def _render(
 
 
 def _choose_shown(samples: Sequence[Sample], outcomes: Outcomes, *, live: bool) -> Sequence[Sample]:
-    """Return the answers that the page lists: all of them up to `MAX_ANSWERS`, else some that are evenly spaced."""
+    """Return the answers that the page lists: all, or `MAX_ANSWERS` evenly spaced ones and those that failures link to.
+
+    Of a run in progress they are the first that have an outcome.
+    """
     if live:
         scored = outcomes.count() > 0
         return list(islice((sample for position, sample in enumerate(samples) if scored[position]), _FIRST_ANSWERS))
@@ -245,7 +248,7 @@ def _list_findings(
         if not complete:
             text += " (counting only those listed below)"
         elif counted:
-            each = (f"{format_contradictions(row.contradictions)} of {row.system}" for row in counted)
+            each = (f"{format_contradictions(row.contradictions)} by {row.system}" for row in counted)
             text += f" (contradictions: {', '.join(each)})"
         text += "."
         if str(run.manifest["settings"].get("extractor")).startswith("lexicon"):
@@ -258,11 +261,11 @@ def _list_findings(
 
 def _compare_systems(run: Run, samples: Sequence[Sample]) -> list[str]:
     """Return sentences on the best system by the first metric, compared with each other one."""
-    first = next(iter(run.manifest["settings"]["metrics"]), None)
-    if first is None or len({name_system_group(sample) for sample in samples}) < 2:
+    if len({name_system_group(sample) for sample in samples}) < 2:
         return []
-    answers = read_systems([run], metrics=[first], by=[])
-    seed = run.manifest["settings"]["seed"]
+    settings = run.manifest["settings"]
+    answers = read_systems([run], metrics=[next(iter(settings["metrics"]))], by=[])
+    seed = settings["seed"]
     differences = compare_systems(answers, seed=seed)
     best = rank_systems(answers, differences, seed=seed)[0].system
     sentences = [row.sentence for row in differences if best in (row.first, row.second)]
@@ -273,9 +276,9 @@ def _compare_systems(run: Run, samples: Sequence[Sample]) -> list[str]:
 
 
 def _show_mean(row: SummaryRow) -> dict[str, Any]:
-    interval = "" if row.low is None or row.high is None else f"{_format(row.low)} to {_format(row.high)}, "
-    mean = "–" if row.mean is None else _format(row.mean)
-    return {"mean": mean, "below": f"{interval}n {row.n:,}", "failed": row.failed}
+    interval = format_interval(row.low, row.high, write=write_score)
+    mean = "–" if row.mean is None else format_score(row.mean).replace("-", "−")
+    return {"mean": mean, "below": f"{interval}, n {row.n:,}" if interval else f"n {row.n:,}", "failed": row.failed}
 
 
 def _draw_distributions(
@@ -347,7 +350,7 @@ def describe_settings(manifest: Mapping[str, Any]) -> dict[str, str]:
         ("extractor", settings["extractor"] or "none needed"),
         ("language model", usage and format_report(usage)),
         ("matcher", settings["matcher"] or "none needed"),
-        *((name, value) for name, value in resources.items()),
+        *resources.items(),
         ("seed", settings["seed"]),
         ("imapeval", manifest["imapeval"]),
         ("Python", f"{manifest.get('python', '')} on {manifest.get('platform', '')}"),
@@ -362,7 +365,3 @@ def _format_time(stamp: str) -> str:
         return f"{datetime.fromisoformat(stamp).astimezone(UTC):%Y-%m-%d %H:%M:%S UTC}"
     except ValueError:  # a manifest edited by hand
         return stamp
-
-
-def _format(number: float) -> str:
-    return format_score(number).replace("-", "−")

@@ -19,12 +19,13 @@ from imapeval.study.intervals.bootstrap import has_share_interval, mean_interval
 from imapeval.study.number_format import format_interval, format_score, write_score
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
     from imapeval.evaluation.runs import Result
     from imapeval.evaluation.runs.outcomes import MetricOutcomes
+    from imapeval.metrics.base import Range
     from imapeval.types import Sample
 
 
@@ -63,9 +64,18 @@ class SummaryRow:
 
 
 def summarise(
-    samples: Sequence[Sample], results: Iterable[Result] | Outcomes, *, metrics: Sequence[str], seed: int
+    samples: Sequence[Sample],
+    results: Iterable[Result] | Outcomes,
+    *,
+    metrics: Sequence[str],
+    ranges: Mapping[str, Range],
+    seed: int,
 ) -> list[SummaryRow]:
-    """Return for each metric a row for all systems together and, if there are several, a row for each."""
+    """Return for each metric a row for all systems together and, if there are several, a row for each.
+
+    `ranges` are those of the run (`RunSettings.ranges`): they depend on the options of the metrics, which the registry
+    does not know.
+    """
     outcomes = results if isinstance(results, Outcomes) else Outcomes(results, metrics, index_samples(samples))
     systems: dict[str, int] = {}
     system = np.fromiter(
@@ -75,11 +85,11 @@ def summarise(
     question = np.fromiter((hash(sample.question) for sample in samples), dtype=np.int64)
     rows: list[SummaryRow] = []
     for metric in metrics:
-        found, known = outcomes.by_metric[metric], _find_metric(metric)
+        found, known, bounds = outcomes.by_metric[metric], _find_metric(metric), ranges.get(metric, (None, None))
         positions = np.asarray(found.positions, dtype=np.int64)
         for name, number in {"": None, **(systems if len(systems) > 1 else {})}.items():
             chosen = np.ones(len(positions), dtype=bool) if number is None else system[positions] == number
-            rows.append(_summarise_group(metric, name, known, found, chosen, question, samples, seed))
+            rows.append(_summarise_group(metric, name, known, bounds, found, chosen, question, samples, seed))
     return rows
 
 
@@ -115,6 +125,7 @@ def _summarise_group(
     metric: str,
     system: str,
     known: Metric | None,
+    bounds: Range,
     found: MetricOutcomes,
     chosen: npt.NDArray[np.bool_],
     question: npt.NDArray[np.int64],
@@ -126,7 +137,6 @@ def _summarise_group(
     scored = chosen & ~np.isnan(values)
     positions = np.asarray(found.positions, dtype=np.int64)[scored]
     values = values[scored]
-    bounds = (None, None) if known is None else known.range
     interval = mean_interval(values, seed=seed, clusters=question[positions], bounds=bounds)
     return SummaryRow(
         metric,

@@ -50,14 +50,14 @@ def cells(text: str) -> list[list[str]]:
 def show(samples: list[Sample], results: list[Result], verdicts: tuple[Verdict, ...] = (), **options: bool) -> str:
     metrics = options or {"m": True}
     answers = collect_answers(samples, results, [], metrics=list(metrics))
-    rows = summarise(samples, results, metrics=list(metrics), seed=0)
+    rows = summarise(samples, results, metrics=list(metrics), ranges={}, seed=0)
     return write_markdown(answers, rows, verdicts, name="data", higher_is_better=metrics)
 
 
 def test_a_run(run: Path):
     found = Run(run)
     answers = collect_answers(found.samples(), found.results(), found.imaps(), metrics=["m"])
-    rows = summarise(found.samples(), found.results(), metrics=["m"], seed=0)
+    rows = summarise(found.samples(), found.results(), metrics=["m"], ranges={}, seed=0)
     verdicts = [Verdict(Threshold("m", 0.6), 0.525, 2), Verdict(Threshold("m", 0.5), 0.525, 2)]
     text = write_markdown(answers, rows, verdicts, name="my data", higher_is_better={"m": True})
     assert text.startswith("## imapeval: my data\n\n- ❌ m: the mean 0.525 of 2 scored is below 0.6.\n- ✅ m: ")

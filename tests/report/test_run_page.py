@@ -16,6 +16,7 @@ from imapeval.llm.protocol import Usage
 from imapeval.report import run_page
 from imapeval.report.explorer_data import collect_explorer_data, dump_for_script
 from imapeval.report.run_page import describe_settings, write_report
+from imapeval.report.summary import SummaryRow, format_mean_interval
 from imapeval.study.systems.answers import read_systems
 from imapeval.study.systems.differences import compare_systems
 from imapeval.types import Failure, Imap, Match, Pair, Relation, Sample, Score
@@ -132,6 +133,34 @@ def test_scores_failures_and_settings_are_there_without_a_script(run: Path):
     ):
         assert part in static
     assert "<img" not in static
+
+
+def test_an_interval_has_two_different_ends(run: Path):
+    """The ends are those that the terminal prints."""
+    rows = [SummaryRow("m", "", 50, 0, 0.92425, 0.92402, 0.92441)]
+    interval = format_mean_interval(0.92402, 0.92441)
+    assert interval == "0.9240 to 0.9244"
+    assert f"<small>{interval}, n 50</small>" in write_report(run, rows=rows).read_text(encoding="utf-8")
+
+
+def test_intervals_are_on_the_scale_of_the_run(tmp_path: Path):
+    samples = [Sample(str(n), f"q{n}", ("r",), "a") for n in range(20)]
+    with RunWriter(tmp_path, samples, settings=RunSettings({"judge": "s"}, ranges={"judge": (0.0, 10.0)})) as writer:
+        writer.add(imaps=[], results=[Result(sample.id, "judge", Score(10.0), "s") for sample in samples])
+        writer.finish()
+    # scipy 1.16: binomtest(20, 20).proportion_ci(method="wilson"), times 10
+    assert "8.389 to 10.0, n 20" in write_report(tmp_path).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("others", [0, 1, 2])
+def test_further_messages_of_a_kind_of_failure_are_counted(others: int, tmp_path: Path):
+    samples = [Sample(str(n), "q", ("r",), "a") for n in range(run_page._MESSAGES_SHOWN + others)]
+    results = [Result(s.id, "m", Failure("llm", "odd", f"message {s.id}"), "m|v:1") for s in samples]
+    with RunWriter(tmp_path, samples, settings=RunSettings({"m": "m|v:1"})) as writer:
+        writer.add(imaps=[], results=results)
+        writer.finish()
+    found = re.findall(r"and (\d+) other (messages?)<", write_report(tmp_path).read_text(encoding="utf-8"))
+    assert found == [[], [("1", "message")], [("2", "messages")]][others]
 
 
 def test_a_run_without_failures_has_no_section_of_them(run: Path):

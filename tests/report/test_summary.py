@@ -16,7 +16,7 @@ def test_rows_per_metric_and_system():
     samples = [Sample(f"{s}{q}", q, ("r",), "a", "en", s, {}, {"dataset": "D"}) for s in "xy" for q in ("q", "p")]
     outcomes = [Score(1.0), Score(0.0), Score(0.5), Failure("metric", "no-query", "?")]
     results = [Result(sample.id, "m", outcome, "m") for sample, outcome in zip(samples, outcomes, strict=True)]
-    every, x, y, absent, *_ = summarise(samples, results, metrics=["m", "n"], seed=0)
+    every, x, y, absent, *_ = summarise(samples, results, metrics=["m", "n"], ranges={}, seed=0)
     assert (every.system, every.n, every.failed, every.mean) == ("", 3, 1, 0.5)
     assert every.low is not None
     assert every.low < 0.5 < every.high
@@ -30,16 +30,26 @@ def test_rows_per_metric_and_system():
 def test_twenty_right_of_twenty_are_no_certainty():
     samples = [Sample(str(n), str(n), ("r",), "r") for n in range(20)]
     results = [Result(sample.id, "exact-match", Score(1.0), "m") for sample in samples]
-    (row,) = summarise(samples, results, metrics=["exact-match"], seed=0)
+    (row,) = summarise(samples, results, metrics=["exact-match"], ranges={"exact-match": (0.0, 1.0)}, seed=0)
     # scipy 1.16: binomtest(20, 20).proportion_ci(method="wilson")
     assert (row.low, row.high) == pytest.approx((0.8389, 1.0), abs=1e-4)
+
+
+@pytest.mark.parametrize("metric", ["judge", "geval:mine"])
+def test_the_interval_of_equal_scores_is_on_the_scale_of_the_run(metric: str):
+    """The judge's own scale is 0:5; a prompt from a file is not in the registry."""
+    samples = [Sample(str(n), str(n), ("r",), "r") for n in range(20)]
+    results = [Result(sample.id, metric, Score(10.0), "m") for sample in samples]
+    (row,) = summarise(samples, results, metrics=[metric], ranges={metric: (0.0, 10.0)}, seed=0)
+    # scipy 1.16: binomtest(20, 20).proportion_ci(method="wilson")
+    assert (row.low, row.high) == pytest.approx((8.389, 10.0), abs=1e-3)
 
 
 def test_questions_that_an_interval_resamples_are_counted():
     samples = [Sample(str(n), f"q{n % 4}", ("r",), "r") for n in range(60)]
     results = [Result(sample.id, "m", Score(n / 60), "m") for n, sample in enumerate(samples)]
     shares = [Result(sample.id, "right", Score(float(n % 2)), "m") for n, sample in enumerate(samples)]
-    rows = summarise(samples, results + shares, metrics=["m", "right"], seed=0)
+    rows = summarise(samples, results + shares, metrics=["m", "right"], ranges={}, seed=0)
     assert [(row.n, row.resampled, row.low is None) for row in rows] == [(60, 4, False), (60, 0, False)]
 
 
@@ -50,22 +60,22 @@ def test_the_order_in_which_a_model_replied_changes_nothing():
     outcomes = [Failure("metric", "no-query", "?") if n % 7 == 0 else score for n, score in enumerate(scores)]
     metrics = ["imapscore", "m"]
     results = [Result(one.id, m, outcome, m) for one, outcome in zip(samples, outcomes, strict=True) for m in metrics]
-    rows = summarise(samples, results, metrics=metrics, seed=0)
+    rows = summarise(samples, results, metrics=metrics, ranges={}, seed=0)
     repeated = Outcomes(results, metrics, index_samples(samples)).repeated
     for _ in range(5):
         random.shuffle(results)
-        assert summarise(samples, results, metrics=metrics, seed=0) == rows
+        assert summarise(samples, results, metrics=metrics, ranges={}, seed=0) == rows
         assert Outcomes(results, metrics, index_samples(samples)).repeated == repeated
 
 
 def test_one_system_has_one_row():
-    assert len(summarise([Sample("a", "q", ("r",), "a")], [], metrics=["m"], seed=0)) == 1
+    assert len(summarise([Sample("a", "q", ("r",), "a")], [], metrics=["m"], ranges={}, seed=0)) == 1
 
 
 def test_answers_without_a_system_are_not_all_of_them():
     samples = [Sample("a", "q", ("r",), "a", "en", "x"), Sample("b", "p", ("r",), "a", "en")]
     results = [Result("a", "m", Score(1.0), "m"), Result("b", "m", Score(0.0), "m")]
-    rows = summarise(samples, results, metrics=["m"], seed=0)
+    rows = summarise(samples, results, metrics=["m"], ranges={}, seed=0)
     assert [(row.system, row.n, row.mean) for row in rows] == [("", 2, 0.5), ("x", 1, 1.0), ("(no system)", 1, 0.0)]
     (verdict,) = check_thresholds([Threshold("m", 0.5)], rows, samples=2)
     assert (verdict.met, verdict.mean, verdict.pending) == (True, 0.5, 0)
@@ -76,7 +86,7 @@ def count(*parts: float | None, metric: str = "imapscore") -> list[SummaryRow]:
     scores = [Score(0.5, {} if number is None else {"contradictions": number}) for number in parts]
     outcomes = [*scores, Failure("metric", "no-query", "?")]
     results = [Result(str(n), metric, outcome, "m") for n, outcome in enumerate(outcomes)]
-    return summarise(samples, results, metrics=[metric], seed=0)
+    return summarise(samples, results, metrics=[metric], ranges={}, seed=0)
 
 
 def test_contradictions_are_summed():
@@ -110,7 +120,7 @@ def test_corpus_bleu_stands_beside_the_mean_of_sentences(block: int, monkeypatch
         Sample("d", "p", ("Rest.",), "Not scored.", "en", "y"),
     ]
     results = [Result(sample.id, "bleu", Score(10.0), "m") for sample in samples[:3]]
-    rows = summarise(samples, results, metrics=["bleu"], seed=0)
+    rows = summarise(samples, results, metrics=["bleu"], ranges={}, seed=0)
     texts = [sample.response for sample in samples]
     firsts, seconds = ([s.references[n] if len(s.references) > n else None for s in samples] for n in (0, 1))
     for row, (start, end) in zip(rows, [(0, 3), (0, 2), (2, 3)], strict=True):
@@ -118,7 +128,7 @@ def test_corpus_bleu_stands_beside_the_mean_of_sentences(block: int, monkeypatch
         assert row.corpus == sacrebleu.corpus_bleu(texts[start:end], streams).score
     assert describe_mean(rows[0]) == f"mean of sentence BLEU; corpus BLEU: {rows[0].corpus:.1f}"
     chinese = [Sample("a", "q", ("多喝水。",), "多喝水和茶。", "zh")]
-    (row,) = summarise(chinese, results[:1], metrics=["bleu"], seed=0)
+    (row,) = summarise(chinese, results[:1], metrics=["bleu"], ranges={}, seed=0)
     assert row.corpus == sacrebleu.corpus_bleu(["多喝水和茶。"], [["多喝水。"]], tokenize="zh").score
     mixed = [*samples[:1], Sample("b", "q", ("多喝水。",), "多喝水和茶。", "zh")]
-    assert summarise(mixed, results[:2], metrics=["bleu"], seed=0)[0].corpus is None
+    assert summarise(mixed, results[:2], metrics=["bleu"], ranges={}, seed=0)[0].corpus is None

@@ -190,7 +190,7 @@ def score(
             )
         done = Run(folder)
         outcomes, names = done.contents.outcomes, [metric.name for metric in ready.metrics]
-        rows = summarise(done.contents.samples, outcomes, metrics=names, seed=data_options.seed)
+        rows = summarise(done.contents.samples, outcomes, metrics=names, ranges=identity.ranges, seed=data_options.seed)
         tables = [output.show(export_table(done, kind)) for kind in formats]
         report = output.show(write_report(folder, run=done, rows=rows))
         verdicts = checks.check_run(done, thresholds, rows=rows, metrics=ready.metrics)

@@ -102,7 +102,8 @@ def rank_systems(
 ) -> list[Standing]:
     """Return the leaderboard of each metric, the best system first, systems without a score last.
 
-    `ranges` are the lowest and highest possible values of metrics that are not in the registry.
+    `ranges` are the lowest and highest possible values by metric, with the options that are set; a metric that is not
+    among them has those of the registry.
     """
     # Scores and the weights of their questions.
     used: dict[tuple[str, int], tuple[Floats, Floats]] = {}

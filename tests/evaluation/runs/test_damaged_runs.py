@@ -88,10 +88,11 @@ def use(folder: Path, made: Path) -> None:
 
     def summary() -> None:
         found = Run(folder)
-        signatures = found.manifest["settings"]["metrics"]
+        settings = found.manifest["settings"]
+        signatures, ranges = settings["metrics"], settings.get("ranges", {})
         metrics = list(signatures)
         answers = collect_answers(found.samples(), found.results(), found.imaps(), metrics=metrics)
-        rows = summarise(found.samples(), found.results(), metrics=metrics, seed=found.manifest["settings"]["seed"])
+        rows = summarise(found.samples(), found.results(), metrics=metrics, ranges=ranges, seed=settings["seed"])
         started = found.manifest["started"]
         junit = "".join(iterate_junit(answers, name="x", signatures=signatures, started=started))
         markdown = write_markdown(answers, rows, [], name="x", higher_is_better=dict.fromkeys(metrics, True))

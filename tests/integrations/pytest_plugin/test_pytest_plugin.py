@@ -252,7 +252,7 @@ def test_the_interval_of_a_mean_is_over_questions_as_on_the_command_line(run: Ru
     found = properties(pytester.path / "scores.xml")
     samples = [Sample(name, name.rpartition("-")[0], ("r",), "r") for name in found]
     results = [Result(name, "rouge1", Score(float(value)), "s") for name, ((_, value),) in found.items()]
-    (row,) = summarise(samples, results, metrics=["rouge1"], seed=0)
+    (row,) = summarise(samples, results, metrics=["rouge1"], ranges={"rouge1": (0.0, 1.0)}, seed=0)
     assert row.resampled == 6
     interval = format_mean_interval(row.low, row.high)
     done.stdout.fnmatch_lines([f"threshold: rouge1: the mean * of 12 scored is *(95% interval {interval})."])
@@ -438,6 +438,42 @@ def test_wrong_way(imapscore):
             "chrf    mean 100.000, scored 2",
         ]
     )
+
+
+TEN = """
+from dataclasses import dataclass
+
+import pytest
+from imapeval import Metric, Scorer
+
+@dataclass(frozen=True)
+class Ten(Metric):
+    name = "judge"
+    summary = "always 10 of 10"
+    range = (0.0, 10.0)
+
+    def score(self, case):
+        return 10.0
+
+@pytest.fixture(scope="session")
+def imapeval_scorer():
+    return Scorer([Ten()])
+"""
+
+
+@pytest.mark.slow
+def test_the_interval_of_a_mean_is_on_the_scale_of_the_scorer(run: Run, pytester: pytest.Pytester):
+    pytester.makeconftest(TEN)
+    answers = """
+import pytest
+
+@pytest.mark.parametrize("number", range(6))
+def test_answer(imapscore, number):
+    imapscore(question=f"What helps against cough {number}?", reference="Rest.", response="Rest.")
+"""
+    done = run(answers, "--imapeval-mean", "judge=7")
+    # scipy 1.16: binomtest(6, 6).proportion_ci(method="wilson"), times 10; the judge of the registry has 0 to 5.
+    done.stdout.fnmatch_lines(["threshold: judge: *too close to call (95% interval 6.097 to 10.000)."])
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """`imapeval compare`: which system is better, by how much, on which questions."""
 
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -85,9 +86,10 @@ def compare(
         listed += [change for change in of_pair[:changes] if change.gain < 0]
         of_pair.sort(key=lambda change: -change.gain)
         listed += [change for change in of_pair[:changes] if change.gain > 0]
+    ranges = dict(chain.from_iterable(run.manifest["settings"].get("ranges", {}).items() for run in runs))
     comparison = SystemComparison(
         signatures=read_signatures(runs, answers.metrics),
-        standings=rank_systems(answers, differences, seed=seed),
+        standings=rank_systems(answers, differences, ranges=ranges, seed=seed),
         differences=differences,
         disagreements=find_metric_disagreements(answers, differences),
         changes=listed,

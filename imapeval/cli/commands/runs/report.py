@@ -106,5 +106,11 @@ def _check_run(
 
     run = Run(folder)
     settings, contents = run.manifest["settings"], run.contents
-    rows = summarise(contents.samples, contents.outcomes, metrics=list(settings["metrics"]), seed=settings["seed"])
+    rows = summarise(
+        contents.samples,
+        contents.outcomes,
+        metrics=list(settings["metrics"]),
+        ranges=settings.get("ranges", {}),
+        seed=settings["seed"],
+    )
     return checks.check_run(run, thresholds, rows=rows, metrics=metrics)

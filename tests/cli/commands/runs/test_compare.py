@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from imapeval.types import Sample
+from imapeval.evaluation.runs import Result, RunSettings, RunWriter
+from imapeval.types import Sample, Score
 from tests.cli.conftest import Command
 
 
@@ -50,6 +51,17 @@ def test_what_is_known_of_the_intervals_of_few_questions_stands_below_them(
     for text in (shown, (run.parent / "few.md").read_text(), (run.parent / "few.tex").read_text()):
         assert said in text
         assert "differ on fewer than 10 questions" in text
+
+
+def test_intervals_are_on_the_scale_of_the_runs(imapeval: Command, tmp_path: Path):
+    samples = [Sample(f"{system}{n}", f"q{n}", ("r",), "a", system=system) for n in range(20) for system in "ab"]
+    settings = RunSettings({"judge": "s"}, ranges={"judge": (0.0, 10.0)})
+    with RunWriter(tmp_path / "ten", samples, settings=settings) as writer:
+        writer.add(imaps=[], results=[Result(sample.id, "judge", Score(10.0), "s") for sample in samples])
+        writer.finish()
+    found = json.loads(imapeval("compare", "ten", "--json").stdout)
+    # scipy 1.16: binomtest(20, 20).proportion_ci(method="wilson"), times 10
+    assert [row["low"] for row in found["leaderboard"]] == pytest.approx([8.389, 8.389], abs=1e-3)
 
 
 def test_compare_as_json_and_tables(imapeval: Command, run: Path):
