@@ -106,18 +106,14 @@ def measure_spread(
 def _measure(
     metric: str, scores: Mapping[str, Score], limit: Threshold | None, *, questions: Mapping[str, str], seed: int
 ) -> MetricSpread:
-    shapes = Counter((len(score.repetitions), len(score.repetitions[0])) for score in scores.values())
-    (readings, judgements), _ = shapes.most_common(1)[0]
-    whole = {
-        name: score
-        for name, score in scores.items()
-        if (len(score.repetitions), len(score.repetitions[0])) == (readings, judgements)
-    }
+    shapes = {name: (len(score.repetitions), len(score.repetitions[0])) for name, score in scores.items()}
+    (readings, judgements), _ = Counter(shapes.values()).most_common(1)[0]
+    whole = {name: score for name, score in scores.items() if shapes[name] == (readings, judgements)}
     table = np.array([score.repetitions for score in whole.values()])[:, :, np.newaxis, :]
     variance = split_variance(table, questions=[questions[name] for name in whole], seed=seed)
     once = of_mean = None
     if limit is not None:
-        flips = count_flips(table, limit.value, seed=seed)
+        flips = count_flips(table, limit.value, higher_is_better=limit.higher_is_better, seed=seed)
         once, of_mean = flips[0].measured, flips[-1].predicted
     return MetricSpread(
         metric=metric,

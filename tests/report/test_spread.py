@@ -51,6 +51,16 @@ def test_flips_and_spread_of_simulated_scores():
     assert (found.count("too close to call") or 0) / 1000 == pytest.approx(0.95, abs=0.02)
 
 
+@pytest.mark.parametrize(
+    ("limit", "flips"),
+    [(Threshold("m", 2.0, False), 1.0), (Threshold("m", 3.0, False), 0.0), (Threshold("m", 3.0), 1.0)],
+)
+def test_a_score_equal_to_the_limit_meets_it(limit: Threshold, flips: float):
+    """By hand: of 2 and 3, at most 2 is met by one, at most 3 by both."""
+    (found,) = measure_spread(make(*[((2.0,), (3.0,))] * 4), [limit], questions=QUESTIONS)
+    assert found.flips == flips
+
+
 def test_only_repeated_scores_have_a_spread():
     results = [
         *make(((0.4, 0.6),), ((0.4, 0.6),), ((0.4,),), metric="judge"),

@@ -270,7 +270,13 @@ def gather_scores(
 
 
 def measure_repeats(
-    repeated: RepeatedScores, *, threshold: float | None, cost: Mapping[str, float], unit: str, seed: int = 0
+    repeated: RepeatedScores,
+    *,
+    threshold: float | None,
+    higher_is_better: bool = True,
+    cost: Mapping[str, float],
+    unit: str,
+    seed: int = 0,
 ) -> RepeatFinding:
     """Return how sure one score of a metric is.
 
@@ -290,7 +296,11 @@ def measure_repeats(
         judgements=judgements,
         mean=float(scores.mean()) if there else None,
         variance=split_variance(scores, questions=repeated.questions, seed=seed) if there else None,
-        flips=tuple(count_flips(scores, threshold, seed=seed)) if there and threshold is not None else (),
+        flips=(
+            tuple(count_flips(scores, threshold, higher_is_better=higher_is_better, seed=seed))
+            if there and threshold is not None
+            else ()
+        ),
         saved=saved,
         cost={step: cost[step] for step in saved},
         unit=unit,

@@ -121,19 +121,20 @@ def split_variance(scores: Floats, *, questions: Sequence[Hashable], seed: int =
     )
 
 
-def count_flips(scores: Floats, threshold: float, *, seed: int = 0) -> list[Flips]:
+def count_flips(scores: Floats, threshold: float, *, higher_is_better: bool = True, seed: int = 0) -> list[Flips]:
     """Return how often answers change sides of a threshold: scored once, and averaged over more and more votes.
 
-    Scores are as in `split_variance`; one equal to the threshold is on the upper side. There is a row for one vote; for
-    half of the votes, the most of which there are two disjoint sets; and for all votes.
+    Scores are as in `split_variance`; one equal to the threshold is on the better side. There is a row for one vote;
+    for half of the votes, the most of which there are two disjoint sets; and for all votes.
     """
+    sign = 1 if higher_is_better else -1
     votes = max(scores.shape[1], scores.shape[3])
     numbers = sorted({1, max(1, votes // 2), votes})
     return [
         Flips(
             threshold,
             number,
-            _measure_flips(scores, threshold, number, seed=seed),
+            _measure_flips(sign * scores, sign * threshold, number, seed=seed),
             _predict_flips(scores, threshold, number),
         )
         for number in numbers

@@ -146,6 +146,14 @@ def test_flips_compare_repetitions_that_have_nothing_in_common():
     assert (alone.votes, alone.measured) == (1, None)
 
 
+@pytest.mark.parametrize(
+    ("threshold", "higher_is_better", "share"), [(2, True, 0), (3, True, 1), (2, False, 1), (3, False, 0)]
+)
+def test_a_score_equal_to_the_threshold_is_on_the_better_side(threshold: float, higher_is_better: bool, share: float):
+    scores = np.array([2.0, 3.0]).reshape(1, 2, 1, 1)
+    assert count_flips(scores, threshold, higher_is_better=higher_is_better)[0].measured == share
+
+
 def test_what_a_second_repetition_saves():
     saved = saved_by_repeating(simulate(3000))
     v = {name: sd**2 for name, sd in SD.items()}

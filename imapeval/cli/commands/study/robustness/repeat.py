@@ -120,6 +120,7 @@ def repeat(
         repeated_scoring.measure_repeats(
             repeated_scoring.gather_scores(metric, samples, store.results, votes=votes, relatings=relatings),
             threshold=limits.get(metric.name),
+            higher_is_better=metric.higher_is_better,
             cost=repeated_scoring.find_costs(
                 metric,
                 reading,
