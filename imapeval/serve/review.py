@@ -27,6 +27,7 @@ from imapeval.evaluation.runs.reading import group_by_id
 from imapeval.matching.protocol import Matcher
 from imapeval.parsing import describe_validation_error
 from imapeval.report.explorer_data import TextTable, collect_explorer_data, metric_axes
+from imapeval.report.formatting import pluralize
 from imapeval.report.page_frame import render_page, render_template
 from imapeval.serve.guard import FASTAPI_OPTIONS, RequestGuard, RequestLimits
 from imapeval.serve.http_error import HttpError, dump_json
@@ -50,7 +51,10 @@ class ReviewSession:
 
     def __init__(self, run: Run, matcher: Matcher, *, who: str) -> None:
         self._run, self._matcher, self._who = run, matcher, who
-        self._samples = {sample.id: sample for sample in run.samples()}
+        samples = run.samples()
+        # Each answer is shown by itself, but all of them share the columns of the page.
+        absent = dict.fromkeys(name for sample in samples for name in sample.meta)
+        self._samples = {sample.id: replace(sample, meta={**absent, **sample.meta}) for sample in samples}
         self._results = group_by_id(run.results())
         self._records = group_by_id(run.imaps())
         if not self._records:
@@ -59,7 +63,7 @@ class ReviewSession:
         self._references: References = find_references_option(run)
         self._names = list(run.manifest["settings"]["metrics"])
         ranges = run.manifest["settings"].get("ranges", {})
-        self._axes = metric_axes([*chain.from_iterable(self._results.values())], self._names, ranges)
+        self._axes = metric_axes(chain.from_iterable(self._results.values()), self._names, ranges)
         self._texts = TextTable()
         self._corrections: dict[str, list[Correction]] = {}
         for correction in read_corrections(run.folder):
@@ -79,7 +83,7 @@ class ReviewSession:
             name_run(self._run),
             render_template("review.html", file=str(self._run.folder / CORRECTIONS), who=self._who),
             kind="imapeval review",
-            lead=f"{len(self._samples)} answers, {count} imaps",
+            lead=f"{pluralize(len(self._samples), 'answer')}, {pluralize(count, 'imap')}",
             sections={"answers": "Answers"},
             skip_to="answers",
             answers=data,

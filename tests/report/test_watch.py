@@ -87,6 +87,16 @@ def run_command(folder: Path) -> subprocess.Popen[str]:
 
 
 @pytest.mark.slow
+def test_the_first_page_loads_itself_again_although_no_answer_has_an_outcome(
+    tmp_path: Path, open_page: Callable[..., Page]
+):
+    settings = RunSettings({"m": "m|v:1"}, ranges={"m": (0.0, 1.0)})
+    with RunWriter(tmp_path / "run", SAMPLES, settings=settings) as writer:
+        page = open_page(next(watch_run(writer.folder))[0])
+        expect(page.locator("#live")).to_be_visible()
+
+
+@pytest.mark.slow
 def test_the_command_says_how_the_run_ended(writer: RunWriter):
     writer.__exit__(None, None, None)
     process = run_command(writer.folder)

@@ -23,8 +23,8 @@ const asNumber = (value) => (value === "" || value === null || !Number.isFinite(
 // A filter by what `of` says of an answer: one of few values ("select"), numbers from and to ("range"), or words ("text").
 function makeFilter(name, of, kind) {
   if (kind === "range") {
-    const first = of(data.samples[0]);
-    return data.samples.some((sample) => of(sample) !== first) ? { name, of, kind, values: [] } : null;
+    const found = data.samples.map(of);
+    return found.some((value) => value !== found[0]) ? { name, of, kind, values: [] } : null;
   }
   const values = new Set();
   for (const sample of data.samples) for (const value of [of(sample)].flat()) values.add(value ?? "");
