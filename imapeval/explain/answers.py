@@ -1,4 +1,4 @@
-"""The answers of a run with their outcomes and facts, as JUnit and Markdown reports list them."""
+"""The answers of a run with their outcomes and facts, as reports, pages and exports list them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from imapeval.evaluation.runs import Result
 from imapeval.evaluation.samples import index_samples, system_label
 from imapeval.evaluation.samples.spool import Mapped, spool
 from imapeval.explain.comparison import describe_facts
+from imapeval.study.number_format import format_decimal
 from imapeval.types import Failure, Outcome, Score
 
 if TYPE_CHECKING:
@@ -135,8 +136,17 @@ def describe_outcome(metric: str, outcome: Outcome, facts: str) -> str:
     """Return a score with its parts and a sentence on facts; or why there is no score."""
     if isinstance(outcome, Failure):
         return describe_failure(outcome)
-    parts = ", ".join(f"{name} {number:.3g}" for name, number in outcome.parts.items())
-    return f"{metric} {outcome.value:.3f}{f' ({parts})' if parts else ''}. {facts}".rstrip()
+    return f"{metric} {format_score_with_parts(outcome)}. {facts}".rstrip()
+
+
+def format_score_with_parts(score: Score) -> str:
+    """Format a score and its parts: "0.574 (recall 0.5, contradictions 2)"."""
+    parts = ", ".join(
+        # Otherwise a count of 1,024 would be 1.02e+03.
+        f"{name} {number:.0f}" if abs(number) >= 999.5 else f"{name} {number:.3g}"
+        for name, number in score.parts.items()
+    )
+    return f"{format_decimal(score.value)}{f' ({parts})' if parts else ''}"
 
 
 def describe_failure(failure: Failure) -> str:

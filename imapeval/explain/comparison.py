@@ -122,6 +122,8 @@ def describe_facts(record: ImapRecord | None) -> str:
         return ""
     against = [row for row in rows if row.kind == _CONTRADICTION]
     expected = dict.fromkeys((row.term, row.reference) for row in rows if row.reference)
+    if not expected:
+        return "There is no fact of a reference to compare with."
     # As in imapScore, a fact that the response contradicts earns nothing, even if the response states it as well.
     contradicted = {(row.term, row.reference) for row in against}
     related = {(row.term, row.reference) for row in rows if row.kind not in (_UNMATCHED, SOFT_MATCH)} - contradicted

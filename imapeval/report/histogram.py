@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from imapeval.report.formatting import pluralize
+from imapeval.report.formatting import format_measure, pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,25 +29,14 @@ class Axis:
     high: float
 
     @classmethod
-    def around(cls, values: Sequence[float]) -> Axis:
-        """Return an axis between round numbers that contains 0 and all values."""
-        low, high = 0.0 - _round_up(-min(values, default=0.0)), _round_up(max(values, default=0.0))
-        return cls(low, high if high > low else low + 1.0)
-
-    @classmethod
     def of_metric(cls, span: Sequence[float | None], values: Sequence[float]) -> Axis:
         """Return the range of a metric; an open end is at a round number beyond all values, the upper one at 1 or more.
 
         `span` is the lowest and the highest possible score; None where there is none.
         """
-        drawn = cls.around([*values, 1.0])
-        low = drawn.low if span[0] is None else span[0]
-        high = drawn.high if span[1] is None else span[1]
+        low = 0.0 - _round_up(-min(values, default=0.0)) if span[0] is None else span[0]
+        high = _round_up(max([*values, 1.0])) if span[1] is None else span[1]
         return cls(low, high if high > low else low + 1.0)
-
-    def bin_of(self, value: float) -> int:
-        """Return the 0-based bin of a value; the end of the axis belongs to the last bin."""
-        return min(BINS - 1, int((value - self.low) / (self.high - self.low) * BINS))
 
     def percent(self, value: float) -> float:
         """Return the position of a value in percent of the axis."""
@@ -56,9 +45,9 @@ class Axis:
 
 def draw_histogram(values: Sequence[float], row: SummaryRow, axis: Axis) -> str:
     """Return a histogram as an `svg` element, on the axis of its metric; the highest bar has the full height."""
-    counts = [0] * BINS
-    for value in values:
-        counts[axis.bin_of(value)] += 1
+    # Scores may pass the range of their metric by rounding.
+    within = np.clip(values, axis.low, axis.high)
+    counts: list[int] = np.histogram(within, BINS, (axis.low, axis.high))[0].tolist()
     width, highest = 100 / BINS, max(counts)
     bars = "".join(
         f"M{number * width:g} {_HEIGHT:g}v{-_HEIGHT * count / highest:.4g}h{0.88 * width:g}V{_HEIGHT:g}z"
@@ -83,7 +72,8 @@ def _describe(values: Sequence[float]) -> str:
     if not values:
         return "No scores"
     counted = pluralize(len(values), "score")
-    return f"{counted} from {min(values):.3g} to {max(values):.3g}, median {np.median(values):.3g}"
+    low, median, high = map(format_measure, (min(values), float(np.median(values)), max(values)))
+    return f"{counted} from {low} to {high}, median {median}"
 
 
 def _round_up(value: float) -> float:

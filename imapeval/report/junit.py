@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from imapeval.explain.answers import describe_failure
+from imapeval.explain.answers import describe_failure, format_score_with_parts
 from imapeval.types import Score
 
 if TYPE_CHECKING:
@@ -74,7 +74,11 @@ def _make_case(answer: ScoredAnswer, name: str) -> Element:
         first = next(iter(unscored.values()))
         error = SubElement(case, "error", type=f"{first.stage}/{first.kind}", message=describe_failure(first))
         error.text = "\n".join(f"{metric}: {describe_failure(failure)}" for metric, failure in unscored.items())
-    said = [_format_score(metric, outcome) for metric, outcome in answer.outcomes.items() if isinstance(outcome, Score)]
+    said = [
+        f"{metric} {format_score_with_parts(outcome)}"
+        for metric, outcome in answer.outcomes.items()
+        if isinstance(outcome, Score)
+    ]
     if facts := answer.facts:
         said.append(facts)
     if said:
@@ -89,11 +93,6 @@ def _add_verdict(suite: Element, verdict: AnyVerdict) -> None:
     else:
         failure = SubElement(case, "failure", type="threshold", message=str(verdict))
         failure.text = str(verdict)
-
-
-def _format_score(metric: str, score: Score) -> str:
-    parts = ", ".join(f"{name} {number:.3g}" for name, number in score.parts.items())
-    return f"{metric} {score.value:.3f}{f' ({parts})' if parts else ''}"
 
 
 def _make_attributes(name: str, tests: int, failures: int, errors: int) -> dict[str, str]:

@@ -5,7 +5,7 @@ import pytest
 from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs import Result
 from imapeval.evaluation.samples import spool
-from imapeval.explain.answers import collect_answers, find_counted_record
+from imapeval.explain.answers import collect_answers, describe_outcome, find_counted_record
 from imapeval.types import Failure, Imap, Outcome, Pair, Sample, Score
 
 RECORDS = [
@@ -34,6 +34,20 @@ def counts(index: int) -> Score:
 def test_the_reference_that_counts(references: int, outcomes: dict[str, Outcome | None], index: int):
     sample = Sample("a", "q", tuple(f"r{number}" for number in range(references)), "x")
     assert find_counted_record(sample, outcomes, RECORDS[:references]) is RECORDS[index]
+
+
+@pytest.mark.parametrize(
+    ("score", "shown"),
+    [
+        (Score(12.3, {"tokens": 1024.0, "loglikelihood": -2570.4}), "m 12.300 (tokens 1024, loglikelihood -2570)."),
+        (Score(0.5, {"tokens": 999.6, "recall": 0.4567}), "m 0.500 (tokens 1000, recall 0.457)."),
+        (Score(0.99962), "m 0.9996."),
+        (Score(0.0004), "m 0.0004."),
+        (Score(1.0), "m 1.000."),
+    ],
+)
+def test_a_score_has_the_digits_that_it_has_in_tables(score: Score, shown: str):
+    assert describe_outcome("m", score, "") == shown
 
 
 def test_facts_that_were_not_read():

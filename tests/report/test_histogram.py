@@ -13,7 +13,7 @@ from imapeval.report.summary import SummaryRow
     [
         ([0.2, 0.97], 0, 1),
         ([1.0 + 1e-12], 0, 1),
-        ([0.31], 0, 0.4),
+        ([0.31], 0, 1),
         ([3.1, 41.0], 0, 50),
         ([-0.4, 2.0], -0.4, 2),
         ([0.0], 0, 1),
@@ -21,16 +21,15 @@ from imapeval.report.summary import SummaryRow
     ],
 )
 def test_axes_end_at_round_numbers(values: list[float], low: float, high: float):
-    axis = Axis.around(values)
+    axis = Axis.of_metric((None, None), values)
     assert (axis.low, axis.high) == (pytest.approx(low), pytest.approx(high))
     assert f"{axis.low:g}" != "-0"
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=50))
 def test_every_value_has_its_place(values: list[float]):
-    axis = Axis.around(values)
+    axis = Axis.of_metric((None, None), values)
     for value in values:
-        assert 0 <= axis.bin_of(value) < BINS
         assert -1e-6 <= axis.percent(value) <= 100 + 1e-6
 
 
@@ -41,6 +40,17 @@ def test_bars_are_as_high_as_their_counts():
     assert 'class="interval" x1="25" x2="75"' in drawn
     assert 'class="mean" x1="50"' in drawn
     assert 'aria-label="3 scores from 0.1 to 0.9, median 0.1"' in drawn
+
+
+def test_scores_at_and_beyond_the_ends_are_in_the_outer_bars():
+    row = SummaryRow("m", "", 4, 0, 0.5, None, None)
+    drawn = draw_histogram([0.0, -1e-9, 1.0, 1.0 + 1e-9], row, Axis(0.0, 1.0))
+    assert re.findall(r"M([\d.]+) 24v(-[\d.]+)", drawn) == [("0", "-24"), (f"{100 - 100 / BINS:g}", "-24")]
+
+
+def test_large_scores_are_described_with_all_their_digits():
+    drawn = draw_histogram([12.3, 1834.0], SummaryRow("m", "", 2, 0, 923.15, None, None), Axis(0.0, 2000.0))
+    assert 'aria-label="2 scores from 12.3 to 1834, median 923.1"' in drawn
 
 
 def test_nothing_scored_draws_an_empty_axis():
