@@ -102,7 +102,8 @@ def imap_to_page_data(record: ImapRecord, sample: Sample, intern: Callable[[str]
 def find_best_matches(matches: Sequence[Match]) -> dict[tuple[str, str, str], Match]:
     """Return the best match of each fact, by side ("reference" or "response"), term and value.
 
-    A contradiction comes first, then the match with the highest credit, and among equal ones the better relation.
+    A contradiction comes first, then the match with the highest credit; among equal ones the better relation, then the
+    higher similarity.
     """
     order = list(Relation)
     best: dict[tuple[str, str, str], Match] = {}

@@ -1,1 +1,1 @@
-"""Reports of a run: summary, thresholds, HTML page, JUnit XML and Markdown."""
+"""Reports of runs, of compared systems and of studies, as HTML, Markdown, LaTeX and JUnit XML; means and limits."""

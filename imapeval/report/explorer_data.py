@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from imapeval.evaluation.runs import group_by_id
 from imapeval.evaluation.samples import system_label
 from imapeval.explain.answers import collect_answers
 from imapeval.explain.facts import imap_to_page_data
@@ -68,7 +67,6 @@ def collect_explorer_data(
     if axes is None:
         spans = {name: registry.get(name).range for name in metrics if name in registry.names()}
         axes = metric_axes(results, metrics, spans)
-    imaps_by_id = group_by_id(imaps)
     columns = list(dict.fromkeys(name for sample in samples for name in sample.meta))
 
     def show_outcome(outcome: Outcome | None) -> list[Any] | None:
@@ -82,7 +80,6 @@ def collect_explorer_data(
     shown: list[dict[str, Any]] = []
     for answer in collect_answers(samples, results, imaps, metrics=metrics):
         sample = answer.sample
-        of_sample = imaps_by_id.get(sample.id, ())
         shown.append(
             {
                 "id": sample.id,
@@ -93,7 +90,7 @@ def collect_explorer_data(
                 "response": texts.intern(sample.response),
                 "ratings": dict(sample.ratings),
                 "columns": [_show_cell(sample.meta.get(name)) for name in columns],
-                "imaps": [imap_to_page_data(record, sample, texts.intern) for record in of_sample],
+                "imaps": [imap_to_page_data(record, sample, texts.intern) for record in answer.records],
                 "reason": texts.intern(answer.reason),
                 "scores": [show_outcome(answer.outcomes[metric]) for metric in metrics],
             }

@@ -30,25 +30,19 @@ UNITS: dict[Units, str] = {
 """What intervals and tests speak about."""
 
 
+_GREEK = {"rho": "ρ", "tau": "τ"}
+
+
 class _CoefficientTitles(dict["CoefficientName", str]):
-    """What coefficients are called on a page; those of other packages as these call them."""
+    """What coefficients are called on a page."""
 
     def __missing__(self, name: CoefficientName) -> str:
         from imapeval.study.correlation.coefficients import find_coefficient
 
-        return find_coefficient(name).title
+        return re.sub(r"\b(rho|tau)\b", lambda found: _GREEK[found[0]], find_coefficient(name).title)
 
 
-COEFFICIENTS = _CoefficientTitles(
-    {
-        "spearman": "Spearman's ρ",
-        "kendall_tau_b": "Kendall's τ-b",
-        "kendall_tau_c": "Kendall's τ-c",
-        "pearson": "Pearson's r",
-        "pairwise_accuracy": "pairwise accuracy",
-        "soft_pairwise_accuracy": "soft pairwise accuracy",
-    }
-)
+COEFFICIENTS = _CoefficientTitles()
 
 NO_VALUE = "–"
 """Printed in place of a missing number, whose reason is given nearby."""

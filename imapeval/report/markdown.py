@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from imapeval.explain.answers import ScoredAnswer
     from imapeval.report.summary import SummaryRow
     from imapeval.report.thresholds import AnyVerdict
-    from imapeval.types import Failure
 
 MAX_WORST, MAX_REASONS, MAX_IDS, MAX_ROWS = 10, 20, 3, 200
 """Worst answers, reasons, ids per reason, and rows of the table of means that are listed; the rest is counted.
@@ -56,7 +55,7 @@ def write_markdown(
     unscored = _Unscored()
     untried: Counter[tuple[str, str]] = Counter()
     systems: set[str] = set()
-    metric = next(iter(higher_is_better), "")
+    metric = next(iter(higher_is_better))
 
     def go_through() -> Iterator[tuple[float, ScoredAnswer]]:
         for answer in answers:
@@ -71,7 +70,7 @@ def write_markdown(
             if isinstance(outcome := answer.outcomes.get(metric), Score):
                 yield outcome.value, answer
 
-    choose = nsmallest if higher_is_better.get(metric) else nlargest
+    choose = nsmallest if higher_is_better[metric] else nlargest
     worst = choose(MAX_WORST, go_through(), key=itemgetter(0))
     parts = [
         f"## imapeval: {escape_markdown(name)}",
@@ -104,7 +103,7 @@ def _tabulate_means(rows: Sequence[SummaryRow], untried: Counter[tuple[str, str]
             str(row.failed),
             *([str(untried[row.metric, row.system])] if untried else []),
             *([format_contradictions(row.contradictions)] if counted else []),
-            _format_number(row.mean),
+            "–" if row.mean is None else format_score(row.mean),
             format_mean_interval(row.low, row.high),
         ]
         for row in rows[:MAX_ROWS]
@@ -125,7 +124,7 @@ class _Unscored:
         unscored = answer.unscored
         self._count += bool(unscored)
         self._untried += None in answer.outcomes.values()
-        for reason in dict.fromkeys(map(_reason_of, unscored.values())):
+        for reason in dict.fromkeys((f"{one.stage}/{one.kind}", one.message) for one in unscored.values()):
             self._reasons[reason] += 1
             if self._reasons[reason] <= MAX_IDS:
                 self._ids.setdefault(reason, []).append(answer.sample.id)
@@ -151,7 +150,7 @@ def _tabulate_worst(worst: Sequence[tuple[float, ScoredAnswer]], metric: str, *,
         [
             escape_markdown(answer.sample.id),
             *([escape_markdown(answer.system)] if several else []),
-            _format_number(value),
+            format_score(value),
             escape_markdown(answer.facts),
         ]
         for value, answer in worst
@@ -164,16 +163,6 @@ def tabulate(titles: Sequence[str], lines: Sequence[Sequence[str]], *, right: in
     """Return a table; the last `right` columns are numbers."""
     rules = ["---"] * (len(titles) - right) + ["--:"] * right
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (titles, rules, *lines))
-
-
-def _reason_of(failure: Failure) -> tuple[str, str]:
-    return f"{failure.stage}/{failure.kind}", failure.message
-
-
-def _format_number(number: float | None) -> str:
-    if number is None:
-        return "–"
-    return format_score(number)
 
 
 def shorten_line(text: str, limit: int) -> str:

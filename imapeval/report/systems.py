@@ -9,10 +9,11 @@ from imapeval.errors import UsageError
 from imapeval.evaluation.runs.safe_csv import dump_records
 from imapeval.explain.answers import collect_answers
 from imapeval.files import write_private_file
+from imapeval.report.formatting import format_p
 from imapeval.report.markdown import escape_markdown, tabulate
 from imapeval.report.study.latex import escape_latex, format_latex_interval, format_latex_p, render_table
 from imapeval.study.intervals.coverage import describe_difference_coverage, describe_mean_coverage
-from imapeval.study.number_format import format_interval, format_number, format_p_value
+from imapeval.study.number_format import format_interval, format_number
 from imapeval.study.systems.differences import Difference
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def explain_changes(
         for id_ in ids
     }
     reasons: dict[tuple[str, str], str] = {}
-    for run, owner in zip(runs, answers.owners or range(len(runs)), strict=True):
+    for run, owner in zip(runs, answers.owners, strict=True):
         rows = [
             row
             for row, sample in enumerate(answers.samples)
@@ -131,14 +132,6 @@ _STANDING_HEADS = ("metric", "system", "mean", "95% interval", "questions", "gro
 _DIFFERENCE_HEADS = ("metric", "questions", "first", "second", "difference", "95% interval", "p after Holm", "n")
 
 
-def _describe_limits(comparison: SystemComparison) -> tuple[list[str], list[str]]:
-    """Return sentences on the intervals of the leaderboard and of the differences."""
-    return (
-        describe_mean_coverage(row.resampled for row in comparison.standings),
-        describe_difference_coverage(comparison.differences),
-    )
-
-
 def _list_cells(
     comparison: SystemComparison,
     *,
@@ -163,7 +156,7 @@ def _list_cells(
     differences = [
         [
             escape(row.metric),
-            escape(_name_group(row)),
+            escape(f"{row.column} {row.group}" if row.column else "all"),
             escape(row.first),
             escape(row.second),
             *write(row.difference, row.low, row.high),
@@ -180,16 +173,12 @@ def _write_markdown(comparison: SystemComparison) -> str:
         interval = "–" if low is None or high is None else format_interval(low, high, digits=3, between=" to ")
         return "–" if number is None else format_number(number, digits=3), interval
 
-    def write_p(p: float | None) -> str:
-        return "–" if p is None else format_p_value(p)
-
-    standings, differences = _list_cells(comparison, escape=escape_markdown, write=write, write_p=write_p)
-    of_means, of_differences = _describe_limits(comparison)
+    standings, differences = _list_cells(comparison, escape=escape_markdown, write=write, write_p=format_p)
     parts = [
         tabulate(_STANDING_HEADS, standings),
-        *of_means,
+        *describe_mean_coverage(row.resampled for row in comparison.standings),
         tabulate(_DIFFERENCE_HEADS, differences),
-        *of_differences,
+        *describe_difference_coverage(comparison.differences),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -200,7 +189,6 @@ def _write_latex(comparison: SystemComparison) -> str:
         return (shown + format_latex_interval(low, high, digits=3),)
 
     standings, differences = _list_cells(comparison, escape=escape_latex, write=write, write_p=format_latex_p)
-    of_means, of_differences = _describe_limits(comparison)
     letters = (
         ["Systems that share a letter cannot be told apart (permutation tests, Holm's correction)."]
         if any(row.groups for row in comparison.standings)
@@ -213,7 +201,13 @@ def _write_latex(comparison: SystemComparison) -> str:
                 ["Metric", "System", "Mean", "$n$", "Group"],
                 standings,
                 columns="lllrl",
-                caption=" ".join(("Mean scores of systems, 95% intervals in brackets.", *letters, *of_means)),
+                caption=" ".join(
+                    (
+                        "Mean scores of systems, 95% intervals in brackets.",
+                        *letters,
+                        *describe_mean_coverage(row.resampled for row in comparison.standings),
+                    )
+                ),
                 label="systems",
                 note=note,
             ),
@@ -225,7 +219,7 @@ def _write_latex(comparison: SystemComparison) -> str:
                     (
                         "Differences between systems, 95% intervals in brackets; p two-sided (permutation tests), "
                         "after Holm's correction.",
-                        *of_differences,
+                        *describe_difference_coverage(comparison.differences),
                     )
                 ),
                 label="differences",
@@ -233,7 +227,3 @@ def _write_latex(comparison: SystemComparison) -> str:
             ),
         )
     )
-
-
-def _name_group(row: Difference) -> str:
-    return f"{row.column} {row.group}" if row.column else "all"

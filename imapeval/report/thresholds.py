@@ -1,4 +1,4 @@
-"""Limits of a run, on the mean of a metric or the number of contradictions, and whether they are met."""
+"""Limits on a metric's mean, on the score of one answer and on a run's contradictions, and whether they are met."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class AnswerVerdict:
 
     Attributes:
         value: The score.
-        repetitions: Number of readings or judgements whose mean the score is; 1 if it is none.
+        repetitions: Number of readings or judgements that the score is the mean of; 1 if it is not a mean.
         low, high: Ends of the score's 95% interval: Student's over whole repetitions (`list_repetitions`). None for a
             single one, whose error is not known.
     """
@@ -259,7 +259,7 @@ def make_threshold(metric: Metric, value: Any) -> Threshold | None:
     """Return a limit that a score has to reach or, if lower is better, must not exceed; None without a value.
 
     Raises:
-        UsageError: It is no finite number, or outside the metric's range.
+        UsageError: It is not a finite number, or is outside the metric's range.
     """
     if value is None:
         return None
