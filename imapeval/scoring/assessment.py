@@ -17,6 +17,7 @@ from imapeval.explain import answers
 from imapeval.explain.comparison import FactRow, compare, describe_facts, write_html, write_markdown
 from imapeval.explain.context import write_context
 from imapeval.scoring.arguments import frame_library
+from imapeval.study.number_format import format_decimal
 from imapeval.types import Failure, Score
 
 if TYPE_CHECKING:
@@ -237,7 +238,9 @@ class Assessments(Sequence[Assessment]):
         return Assessments(items, metrics=self._metrics)
 
     def __repr__(self) -> str:
-        means = ", ".join(f"{name}={'–' if mean is None else f'{mean:.3f}'}" for name, mean in self.means.items())
+        means = ", ".join(
+            f"{name}={'–' if mean is None else format_decimal(mean)}" for name, mean in self.means.items()
+        )
         shown = f"; means {means}" if means else ""
         return f"<Assessments: answers={len(self)}, failed={len(self.failed)}{shown}>"
 
@@ -252,16 +255,16 @@ class Assessments(Sequence[Assessment]):
 
 
 def _format_outcome(outcome: Outcome) -> str:
-    return f"{outcome.value:.3f}" if isinstance(outcome, Score) else f"not scored ({outcome.kind})"
+    return format_decimal(outcome.value) if isinstance(outcome, Score) else f"not scored ({outcome.kind})"
 
 
 def _describe_outcome(outcome: Outcome) -> str:
     if isinstance(outcome, Failure):
         return f"not scored: {outcome.message}"
-    return f"{outcome.value:.3f} " + ", ".join(f"{name} {number:.3g}" for name, number in outcome.parts.items())
+    return answers.format_score_with_parts(outcome)
 
 
 def _format_cell(value: object) -> str:
     if value is None:
         return "–"
-    return f"{value:.3f}" if isinstance(value, float) else escape(str(value))
+    return format_decimal(value) if isinstance(value, float) else escape(str(value))

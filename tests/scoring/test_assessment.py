@@ -157,6 +157,12 @@ def test_the_nearest_fact_stands_beside_credit_that_is_not_small():
     assert "(nearest: use acetaminophen)" in found._repr_html_()
 
 
+def test_a_reference_without_facts_is_not_held_against_the_response():
+    found = contradict(reference=(), response=(Pair("t", "rest"), Pair("t", "drink water")))
+    assert "0 of 0" not in found.reason
+    assert "rest" not in found.reason
+
+
 def test_similar_facts_are_not_counted_beside_the_whole():
     facts = [Pair("t", name) for name in ("a", "b")]
     alike = [Match("t", name, f"{name} so", Relation.UNMATCHED, 0.7, "encoder") for name in ("a", "b")]
