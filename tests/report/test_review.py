@@ -25,9 +25,10 @@ from tests.serve.server import run_app
 
 pytestmark = pytest.mark.slow
 
+QUESTION, REFERENCE = "What helps against gout?", ("Take naproxen. Avoid beer.",)
 SAMPLES = [
-    Sample("a", "What helps against gout?", ("Take naproxen. Avoid beer.",), "Take ibuprofen. Avoid beer.", system="x"),
-    Sample("b", "What helps against gout?", ("Take naproxen. Avoid beer.",), "Take naproxen.", system="y"),
+    Sample("a", QUESTION, REFERENCE, "Take ibuprofen. Avoid beer.", system="x", meta={"ward": "ICU"}),
+    Sample("b", QUESTION, REFERENCE, "Take naproxen.", system="y", meta={"age": 70, "ward": "ER"}),
 ]
 
 
@@ -85,6 +86,12 @@ def find_row(page: Page, response: str) -> Locator:
 
 def read_score(page: Page) -> float:
     return float(page.locator("#sample .figures dd").first.inner_text().split()[0])
+
+
+def test_each_answer_has_its_values_in_the_columns_of_all(page: Page):
+    data = json.loads(page.locator("#data").text_content() or "")
+    shown = [dict(zip(data["columns"], sample["columns"], strict=True)) for sample in data["samples"]]
+    assert shown == [{"ward": "ICU", "age": None}, {"ward": "ER", "age": 70}]
 
 
 def test_a_misread_fact_is_corrected_and_scored_at_once(page: Page, reviewed: Reviewed):
