@@ -179,6 +179,17 @@ def test_what_earned_credit_without_a_relation_is_shown(tmp_path: Path, open_pag
 
 
 def test_a_bar_is_on_the_scale_of_its_metric_and_a_failure_has_none(compared: Path, open_page: OpenPage):
+def test_negative_scores_have_one_sign(tmp_path: Path, open_page: OpenPage):
+    samples = [Sample(str(n), f"q{n}", ("r",), "a") for n in range(2)]
+    with RunWriter(tmp_path, samples, settings=RunSettings({"m": "m|v:1"}, ranges={"m": (None, 0.0)})) as writer:
+        scores = zip(samples, (-12.34, -0.5), strict=True)
+        writer.add(imaps=[], results=[Result(sample.id, "m", Score(score), "m|v:1") for sample, score in scores])
+        writer.finish()
+    shown = said(open_page(write_report(tmp_path)), "#list")
+    assert "−12.3" in shown
+    assert "−0.500" in shown
+
+
     page = open_page(compared)
     bars = {
         row.locator(".who").inner_text().partition(" ")[0]: [

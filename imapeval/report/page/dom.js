@@ -13,8 +13,7 @@ function make(tag, attributes, ...children) {
 }
 
 function show(number) {
-  if (Math.abs(number) >= 10) return number.toFixed(1);
-  return number.toFixed(3).replace("-", "\u2212");
+  return number.toFixed(Math.abs(number) >= 10 ? 1 : 3).replace("-", "\u2212");
 }
 
 // The place of a score on the axis of its metric, 0..1; null for a number without an axis.
