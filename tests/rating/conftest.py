@@ -8,14 +8,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.postgresql import Server, find_programs, run_server
-from imapeval.rating import Dimension, Entry, Item, Rater, RatingStudy, StudySettings
+from imapeval.rating import Entry, Item, Rater, RatingStudy, StudySettings
 from imapeval.rating.administration import issue_links
 from imapeval.rating.setup import StudyContent, create_study
 from imapeval.types import Sample
-from tests.rating.site import ANSWERS, PRACTICE, Site, serve
-
-DIMENSIONS = tuple(Dimension(name=name, low=0, high=5, step=0.5) for name in ("accuracy", "completeness"))
-SYSTEMS = ("Alphabot", "Betabot", "Gammabot")
+from tests.rating.site import ANSWERS, DIMENSIONS, PRACTICE, SYSTEMS, Site, serve
 
 
 def start_server() -> Iterator[Server]:

@@ -9,19 +9,20 @@ import pytest
 from scipy import stats
 
 from imapeval.errors import UsageError
-from imapeval.rating import Dimension
 from imapeval.rating.monitoring import Stopping, overview, parse_stopping_rule
 from imapeval.rating.rater_status import judge_rater
 from imapeval.rating.records import RatingRecord, read_records
 from imapeval.study.agreement.measure import measure_agreement
 from imapeval.study.data.rated import rated_without_scores
 from imapeval.study.data.ratings import read_ratings
-from tests.rating.conftest import DIMENSIONS
+from tests.rating.site import DIMENSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from imapeval.rating import Entry, Item, RatingStudy
+    from imapeval.rating.rater_status import RaterStatus
+    from imapeval.study.arrays import Floats
     from tests.rating.conftest import Studies
 
 
@@ -93,65 +94,60 @@ def test_the_correlation_with_others_is_pearsons(careless: RatingStudy):
     assert overview(careless).raters[0].with_others == pytest.approx(expected)
 
 
-def test_drift_is_the_slope_of_a_regression(sqlite_studies: Studies):
+def record(rater: int, place: int, value: float) -> RatingRecord:
+    return RatingRecord(
+        answer=place,
+        id=f"a{place}",
+        question_number=place,
+        kind="rating",
+        rater_id=rater,
+        rater=f"rater-{rater}",
+        saw_facts=False,
+        order=place + 1,
+        values={"accuracy": value},
+        cannot_judge={},
+        comment="",
+        confidence=None,
+        spans=(),
+        seconds=10.0,
+        revision=1,
+        saved_at="2026-11-29T12:00:00",
+        expected={},
+    )
+
+
+def judge(given: Floats) -> RaterStatus:
+    """Judge the last of several raters, each of whom rated all answers in the same order."""
+    records = [record(rater, place, value) for (rater, place), value in np.ndenumerate(given)]
+    total = given.shape[1]
+    return judge_rater(
+        "anna", records[-total:], records, DIMENSIONS[:1], role="rater", invited=True, left=False, total=total
+    )
+
+
+def test_drift_is_the_slope_of_a_regression():
     # 48 answers: a change by 2 points beside careful raters was flagged in 100 of 100 simulated studies.
-    study, raters = sqlite_studies.make(questions=16, raters=5, panel=5)
-
-    def become_stricter(item: Item, rng: random.Random) -> float:
-        return careful(item, rng) - 2 * item.position / item.total
-
-    for seed, rater in enumerate(raters):
-        manner = become_stricter if seed == 4 else careful
-        sqlite_studies.rate_all(study, rater, rate_as(sqlite_studies, manner, seed))
-    with study.database.read() as connection:
-        records = read_records(connection)
-    own = [record for record in records if record.rater == "rater-4"]
-    apart = [
-        record.values["accuracy"]
-        - np.mean([o.values["accuracy"] for o in records if o.answer == record.answer and o.rater != record.rater])
-        for record in own
-    ]
-    order = np.array([record.order for record in own], dtype=float)
-    # scipy 1.17: linregress, and Student's t.
-    expected = stats.linregress((order - order.min()) / np.ptp(order), apart)
-    half = stats.t.ppf(0.975, len(own) - 2) * expected.stderr
-    drift = overview(study).raters[4].drift
+    rng = np.random.default_rng(4)
+    given = rng.choice([2.5, 3, 3.5, 4, 4.5], 48) + rng.choice([-0.5, 0, 0.5], (5, 48))
+    given[4] -= 2 * np.arange(48) / 48
+    # scipy: linregress, and Student's t.
+    expected = stats.linregress(np.linspace(0, 1, 48), given[4] - given[:4].mean(axis=0))
+    half = stats.t.ppf(0.975, 46) * expected.stderr
+    status = judge(given)
+    drift = status.drift
     assert drift is not None
     assert drift.change == pytest.approx(expected.slope)
     assert (drift.low, drift.high) == pytest.approx((expected.slope - half, expected.slope + half))
-    assert drift.clear == (expected.pvalue < 0.01)
-    assert any(f"stricter by {-drift.change:.2f} " in flag for flag in overview(study).raters[4].flags)
+    assert expected.pvalue < 0.01
+    assert drift.clear
+    assert any(f"stricter by {-drift.change:.2f} " in flag for flag in status.flags)
 
 
 @pytest.mark.parametrize("apart", [1, 0.5, 1 / 3])
 def test_a_constant_difference_is_no_drift(apart: float):
-    def record(rater: int, place: int) -> RatingRecord:
-        values = {"accuracy": 1 + place % 3 + rater * apart}
-        return RatingRecord(
-            answer=place,
-            id=f"a{place}",
-            question_number=place,
-            kind="rating",
-            rater_id=rater,
-            rater=f"rater-{rater}",
-            saw_facts=False,
-            order=place,
-            values=values,
-            cannot_judge={},
-            comment="",
-            confidence=None,
-            spans=(),
-            seconds=10.0,
-            revision=1,
-            saved_at="2026-11-29T12:00:00",
-            expected={},
-        )
-
-    scale = Dimension(name="accuracy", low=0, high=5)
     for size in range(10, 40):
-        records = [record(rater, place) for rater in (0, 1) for place in range(size)]
-        own = records[size:]
-        status = judge_rater("anna", own, records, [scale], role="rater", invited=True, left=False, total=size)
+        first = 1.0 + np.arange(size) % 3
+        status = judge(np.array([first, first + apart]))
         assert status.drift is not None
         assert not status.drift.clear
 
@@ -232,8 +228,7 @@ def test_stopping_at_a_number_of_answers(sqlite_studies: Studies):
 
 
 def test_stopping_at_the_width_of_an_interval(sqlite_studies: Studies):
-    dimensions = [Dimension(name="accuracy", low=0, high=5, step=0.5)]
-    rule = parse_stopping_rule("mean:accuracy:1.2", dimensions)
+    rule = parse_stopping_rule("mean:accuracy:1.2", DIMENSIONS[:1])
     study, raters = sqlite_studies.make(questions=12, raters=2, panel=2, stopping=rule)
     assert overview(study).stopping == Stopping("mean", "accuracy", 1.2, None, False, ANY, ANY)
     for seed, rater in enumerate(raters):
@@ -256,8 +251,7 @@ def test_stopping_at_the_width_of_an_interval(sqlite_studies: Studies):
 
 
 def test_stopping_at_the_width_of_agreement(sqlite_studies: Studies):
-    dimensions = [Dimension(name="accuracy", low=0, high=5, step=0.5)]
-    rule = parse_stopping_rule("krippendorff_alpha_interval:accuracy:0.9", dimensions)
+    rule = parse_stopping_rule("krippendorff_alpha_interval:accuracy:0.9", DIMENSIONS[:1])
     study, raters = sqlite_studies.make(questions=8, raters=2, panel=2, stopping=rule)
     for seed, rater in enumerate(raters):
         sqlite_studies.rate_all(

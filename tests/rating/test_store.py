@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections import Counter
 from contextlib import closing
 from dataclasses import asdict
 from itertools import pairwise
@@ -25,18 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.rating.conftest import Studies
-
-
-@pytest.mark.slow
-def test_each_answer_gets_its_raters_and_no_rater_twice_the_same(studies: Studies):
-    study, raters = studies.make(questions=5, raters=2, panel=4)
-    shown = Counter[str]()
-    for rater in raters:
-        responses = [item.response for item in studies.rate_all(study, rater)]
-        assert len(set(responses)) == len(responses)
-        shown.update(responses)
-    assert set(shown.values()) == {2}
-    assert len(shown) == 15
 
 
 def test_the_database_refuses_a_further_rater_and_a_second_time(studies: Studies):
