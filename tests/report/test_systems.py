@@ -8,26 +8,16 @@ import pytest
 from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter
 from imapeval.report.systems import SystemComparison, explain_changes, write_table
-from imapeval.study.systems.answers import SystemAnswers, read_systems
+from imapeval.study.systems.answers import read_systems
 from imapeval.study.systems.differences import compare_systems
 from imapeval.study.systems.ranking import Change, rank_systems
 from imapeval.types import Imap, Pair, Sample, Score
+from tests.study.answers import make_answers
 
 
-def write(path: Path, *, systems: str = "ab", questions: int, against: str | None = None) -> str:
+def write(path: Path, *, systems: int = 2, questions: int, against: str | None = None) -> str:
     """Compare systems whose scores are drawn at random, and return the table."""
-    count = len(systems)
-    answers = SystemAnswers(
-        samples=(),
-        runs=np.zeros(count * questions, dtype=np.int64),
-        systems=tuple(systems),
-        system=np.repeat(np.arange(count), questions),
-        questions=np.tile(np.arange(questions), count),
-        metrics=("m",),
-        scores=np.random.default_rng(0).random((count * questions, 1)),
-        lower_is_better=frozenset(),
-        groups={},
-    )
+    answers = make_answers(*np.random.default_rng(0).random((systems, questions)))
     differences = compare_systems(answers, against=against)
     standings = rank_systems(answers, differences)
     write_table(SystemComparison({}, standings, differences, (), (), {}, seed=0, margin=None), path)
@@ -41,10 +31,10 @@ def test_what_is_known_of_intervals_stands_beside_them(questions: int, said: int
     assert write(tmp_path / f"table.{suffix}", questions=questions).count("not 95") == said
 
 
-@pytest.mark.parametrize(("against", "letters"), [(None, True), ("a", False)])
+@pytest.mark.parametrize(("against", "letters"), [(None, True), ("A", False)])
 def test_letters_are_explained_where_there_are_some(against: str | None, letters: bool, tmp_path: Path):
     """Where not all pairs are compared, systems have no letters."""
-    assert ("letter" in write(tmp_path / "table.tex", systems="abc", questions=60, against=against)) == letters
+    assert ("letter" in write(tmp_path / "table.tex", systems=3, questions=60, against=against)) == letters
 
 
 @pytest.mark.parametrize("with_imaps", [(True, False), (False, True), (True, True), (False, False)])

@@ -1,8 +1,5 @@
 """Differences and p-values against scipy's bootstrap and permutation test."""
 
-from collections.abc import Sequence
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -10,32 +7,12 @@ from scipy import stats
 from imapeval.errors import UsageError
 from imapeval.study.arrays import Floats
 from imapeval.study.comparison.holm import holm_adjust
-from imapeval.study.systems.answers import SystemAnswers
 from imapeval.study.systems.differences import Difference, compare_systems
-from imapeval.types import Sample
-
-
-def make(
-    *by_system: Sequence[float], lower_is_better: bool = False, groups: dict[str, Sequence[str]] | None = None
-) -> SystemAnswers:
-    """Make answers of systems A, B, ... to the questions 0, 1, ...; NaN where a system has no score."""
-    n = len(by_system[0])
-    systems = tuple("ABCDEFGH"[: len(by_system)])
-    return SystemAnswers(
-        samples=tuple(Sample(f"{s}{q}", f"q{q}", ("r",), "a") for s in systems for q in range(n)),
-        runs=np.zeros(n * len(systems), dtype=np.int64),
-        systems=systems,
-        system=np.repeat(np.arange(len(systems)), n),
-        questions=np.tile(np.arange(n), len(systems)),
-        metrics=("m",),
-        scores=np.concatenate([np.asarray(scores, dtype=np.float64) for scores in by_system])[:, None],
-        lower_is_better=frozenset({"m"} if lower_is_better else ()),
-        groups={name: tuple(given) * len(systems) for name, given in (groups or {}).items()},
-    )
+from tests.study.answers import make_answers
 
 
 def compare_two(first: Floats, second: Floats, **options: float) -> Difference:
-    (row,) = compare_systems(make(first.tolist(), second.tolist()), **options)  # pyright: ignore[reportArgumentType]
+    (row,) = compare_systems(make_answers(first, second), **options)  # pyright: ignore[reportArgumentType]
     return row
 
 
@@ -111,15 +88,15 @@ def test_equal_systems_differ_by_nothing():
 
 def test_low_scores_may_be_good():
     first, second = np.linspace(0, 1, 30), np.linspace(0, 1, 30) + 0.1
-    (row,) = compare_systems(make(first.tolist(), second.tolist(), lower_is_better=True))
+    (row,) = compare_systems(make_answers(first, second, lower_is_better=frozenset({"m"})))
     assert row.difference == pytest.approx(-0.1)
     assert (row.wins, row.losses, row.better) == (30, 0, "A")
 
 
 def test_holm_is_over_the_pairs_and_over_the_groups_of_a_column():
     generator = np.random.default_rng(1)
-    scores = [(generator.normal(size=40) * 0.2 + shift).tolist() for shift in (0, 0.1, 0.2)]
-    rows = compare_systems(make(*scores, groups={"task": ["t", "u"] * 20}))
+    scores = [generator.normal(size=40) * 0.2 + shift for shift in (0, 0.1, 0.2)]
+    rows = compare_systems(make_answers(*scores, groups={"task": ("t", "u") * 60}))
     assert [(row.first, row.second) for row in rows[:3]] == [("A", "B"), ("A", "C"), ("B", "C")]
     for family in (rows[:3], rows[3:]):
         assert [row.p_adjusted for row in family] == holm_adjust([row.p for row in family])
@@ -128,7 +105,7 @@ def test_holm_is_over_the_pairs_and_over_the_groups_of_a_column():
 
 
 def test_against_one_system_and_what_is_no_system():
-    scores = make([0.1, 0.3], [0.2, 0.4], [0.5, 0.6])
+    scores = make_answers([0.1, 0.3], [0.2, 0.4], [0.5, 0.6])
     assert [(row.first, row.second) for row in compare_systems(scores, against="B")] == [("A", "B"), ("C", "B")]
     with pytest.raises(UsageError, match="'D'"):
         compare_systems(scores, against="D")
@@ -154,7 +131,7 @@ def test_questions_of_several_sizes_are_resampled_with_their_sizes(apart: float)
     generator = np.random.default_rng(8)
     sizes = generator.choice([1.0, 9.0], size=60)
     first, second = generator.uniform(size=60), generator.uniform(size=60) - apart
-    (row,) = compare_systems(replace(make(first.tolist(), second.tolist()), sizes=sizes), resamples=20_000)
+    (row,) = compare_systems(make_answers(first, second, sizes=sizes), resamples=20_000)
 
     def average(numbers: Floats, weights: Floats, axis: int) -> Floats:
         return (numbers * weights).sum(axis=axis) / weights.sum(axis=axis)
@@ -170,7 +147,7 @@ def test_questions_of_several_sizes_are_resampled_with_their_sizes(apart: float)
 
 
 def test_the_difference_of_right_and_wrong_is_no_more_than_1():
-    answers = replace(make([1.0] * 20, [0.0] * 20), sizes=np.tile([1.0, 9.0], 10))
+    answers = make_answers([1.0] * 20, [0.0] * 20, sizes=np.tile([1.0, 9.0], 10))
     (row,) = compare_systems(answers, margin=2.0)
     assert (row.low, row.high) == pytest.approx((1, 1))
     # All questions differ by the same: nothing is known of how far others would.

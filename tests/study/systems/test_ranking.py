@@ -8,6 +8,7 @@ from imapeval.study.systems.answers import SystemAnswers
 from imapeval.study.systems.differences import compare_systems
 from imapeval.study.systems.ranking import find_metric_disagreements, list_changes, rank_systems
 from imapeval.types import Sample
+from tests.study.answers import make_answers
 
 
 @pytest.fixture
@@ -15,18 +16,8 @@ def answers() -> SystemAnswers:
     """Three systems and 40 questions: A and B are nearly alike, C is far behind by `up`, ahead by `other`."""
     generator = np.random.default_rng(2)
     common = generator.uniform(size=40)
-    up = np.concatenate([common + shift + generator.normal(size=40) * 0.05 for shift in (0, 0.001, -0.3)])
-    return SystemAnswers(
-        samples=tuple(Sample(f"{s}{q}", f"q{q}", ("r",), "a") for s in "ABC" for q in range(40)),
-        runs=np.zeros(120, dtype=np.int64),
-        systems=("A", "B", "C"),
-        system=np.repeat(np.arange(3), 40),
-        questions=np.tile(np.arange(40), 3),
-        metrics=("up", "other"),
-        scores=np.column_stack([up, -up]),
-        lower_is_better=frozenset(),
-        groups={},
-    )
+    up = [common + shift + generator.normal(size=40) * 0.05 for shift in (0, 0.001, -0.3)]
+    return make_answers(*(np.column_stack([column, -column]) for column in up), metrics=("up", "other"))
 
 
 def test_leaderboard_and_letters(answers: SystemAnswers):
@@ -152,16 +143,6 @@ def test_the_interval_of_shares_of_questions_of_several_sizes_ends_at_1(answers:
 
 def test_metrics_do_not_disagree_about_equal_means():
     """.1 + .2 + .3 and .3 + .2 + .1 differ in the last digit."""
-    scores = [[0.1, 0.5], [0.2, 0.6], [0.3, 0.7], [0.3, 0.9], [0.2, 0.8], [0.1, 0.95]]
-    answers = SystemAnswers(
-        samples=tuple(Sample(f"{s}{q}", f"q{q}", ("r",), "a") for s in "AB" for q in range(3)),
-        runs=np.zeros(6, dtype=np.int64),
-        systems=("A", "B"),
-        system=np.repeat(np.arange(2), 3),
-        questions=np.tile(np.arange(3), 2),
-        metrics=("m", "k"),
-        scores=np.array(scores),
-        lower_is_better=frozenset(),
-        groups={},
-    )
+    first, second = [[0.1, 0.5], [0.2, 0.6], [0.3, 0.7]], [[0.3, 0.9], [0.2, 0.8], [0.1, 0.95]]
+    answers = make_answers(first, second, metrics=("m", "k"))
     assert find_metric_disagreements(answers, compare_systems(answers)) == []
