@@ -75,11 +75,6 @@ def render_template(name: str, **values: Any) -> str:
     return load_templates(_PAGE).get_template(name).render(values)
 
 
-def load_explorer() -> str:
-    """Return the markup of the explorer of single answers, which the script fills."""
-    return _read("explorer.html")
-
-
 def write_page(page: str, path: Path) -> None:
     """Write a page, without control characters and those that change the direction of writing.
 

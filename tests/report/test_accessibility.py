@@ -70,7 +70,7 @@ def test_no_rule_of_axe_is_broken(
     page = open_page(path, color_scheme=scheme, viewport={"width": width, "height": 900}, reduced_motion="reduce")
     page.evaluate("document.querySelectorAll('details').forEach((folded) => { folded.open = true })")
     for view in ("List", "Matrix"):
-        page.get_by_role("button", name=view).click()
+        page.get_by_role("button", name=view, exact=True).click()
         if language == "zh":
             page.get_by_role("searchbox", name="search").fill("布洛芬")
         assert page.evaluate("document.documentElement.scrollWidth") <= width

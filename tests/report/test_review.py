@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from imapeval.evaluation.corrections import CORRECTIONS, read_corrections
 from imapeval.evaluation.evaluate import evaluate_to_store, make_run_settings
@@ -132,11 +132,45 @@ def test_a_relation_is_corrected_and_a_fact_added_by_keyboard(page: Page, review
     page.get_by_role("button", name="Add a fact to the response").press("Enter")
     group = page.get_by_role("group", name="A fact that the response states")
     group.get_by_label("term").fill("cause")
+    # What is said stands in the dialog, which covers the page.
+    said = page.locator("dialog [role=status]")
+    group.get_by_role("button", name="Add").press("Enter")
+    expect(said).to_have_text("Fill in term and value.")
     group.get_by_label("value").fill("a broken <b>leg</b>")
+    # The server has been started anew, at another address.
+    page.route("**/corrections", lambda route: route.continue_(url=f"http://127.0.0.1:{reviewed.port}/x/corrections"))
+    group.get_by_role("button", name="Add").press("Enter")
+    expect(said).to_contain_text("does not know this page")
+    page.unroute_all(behavior="wait")
     group.get_by_role("button", name="Add").press("Enter")
     expect(page.locator(".review")).to_contain_text("2 corrections")
     assert "a broken <b>leg</b>" in page.locator("#sample").inner_text()
     assert read_score(page) < after
+
+
+def test_replies_that_come_late(page: Page):
+    """Two changes at once are both shown, and the answer to which the reader has gone on stays."""
+    held: list[Route] = []
+    page.route("**/corrections", lambda route: held.append(route))
+    page.get_by_role("button", name="Add a fact to the response").click()
+    group = page.get_by_role("group", name="A fact that the response states")
+    values = ("Drink much water", "Keep the foot up")
+    for value in values:
+        group.get_by_label("value").fill(value)
+        with page.expect_request("**/corrections"):
+            group.get_by_role("button", name="Add").click()
+    for route in held:
+        route.continue_()
+    expect(page.locator(".review")).to_contain_text("2 corrections")
+    for value in values:
+        expect(find_row(page, value)).to_be_visible()
+    with page.expect_request("**/corrections"):
+        page.get_by_role("button", name="Mark as checked").click()
+    page.keyboard.press("j")
+    expect(page.locator("#sample .id")).to_have_text("b")
+    held[-1].continue_()
+    expect(page.locator("#review-said")).to_have_text("Saved.")
+    expect(page.locator("#sample .id")).to_have_text("b")
 
 
 def test_a_correction_of_the_reference_is_made_for_the_other_answers_too(page: Page, reviewed: Reviewed):

@@ -13,7 +13,11 @@ function make(tag, attributes, ...children) {
 }
 
 function show(number) {
-  return number.toFixed(Math.abs(number) >= 10 ? 1 : 3).replace("-", "\u2212");
+  let digits = Math.abs(number) >= 10 ? 1 : 3;
+  // As in `imapeval.study.number_format`, only 0, 1 and -1 are written as such.
+  const isEnd = (end) => Number(number.toFixed(digits)) === end && Math.abs(number - end) > 5e-10;
+  while (digits < 9 && [-1, 0, 1].some(isEnd)) digits += 1;
+  return number.toFixed(digits).replace("-", "\u2212");
 }
 
 // The place of a score on the axis of its metric, 0..1; null for a number without an axis.

@@ -128,7 +128,7 @@ function lighting(root) {
     pinned = pinned === element ? null : element;
     pinned?.classList.add("pinned");
     lit(pinned?.dataset.values);
-    const target = pinned?.matches("tr") ? "mark.lit" : "tr.lit:not([hidden])";
+    const target = pinned?.matches("tr") ? "mark.lit" : "tr.lit";
     if (pinned) root.querySelector(target)?.scrollIntoView({ block: "nearest", behavior: "smooth" });
   };
   return (elements) => elements.forEach((element) => {

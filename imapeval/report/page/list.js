@@ -113,7 +113,7 @@ function refresh() {
   if (groups) byId("matrix").setAttribute("aria-rowcount", groups.length + 1);
   rows.show(groups ?? found);
   const of = data.samples.length.toLocaleString("en");
-  const count = found.length === data.samples.length ? `${of} answers` : `${found.length.toLocaleString("en")} of ${of} answers`;
+  const count = found.length === data.samples.length ? `${of} ${of === "1" ? "answer" : "answers"}` : `${found.length.toLocaleString("en")} of ${of} answers`;
   byId("count").textContent = [count, numbers.length ? `the number is ${numbers[state.number].name}` : ""].filter(Boolean).join("; ");
 }
 
@@ -121,7 +121,7 @@ function refresh() {
 function markWords() {
   if (!CSS.highlights) return;
   const words = wordsOf(state.search);
-  const ranges = [];
+  const highlight = new Highlight();
   for (const root of words.length ? [byId("view"), byId("sample")] : []) {
     const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
@@ -133,12 +133,12 @@ function markWords() {
           const range = new Range();
           range.setStart(node, at);
           range.setEnd(node, at + word.length);
-          ranges.push(range);
+          highlight.add(range);
         }
       }
     }
   }
-  CSS.highlights.set("search", new Highlight(...ranges));
+  CSS.highlights.set("search", highlight);
 }
 
 // Changes what is looked for. The answer shown stays if it is still among those found; else the first of them is shown.

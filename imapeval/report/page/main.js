@@ -17,11 +17,10 @@ function step(by) {
 
 // To the answer of another system to the same question.
 function turn(by) {
-  const { question, system } = data.samples[current] ?? {};
-  const others = placeInRows.size ? sequence.filter((index) => data.samples[index].question === question) : [];
+  const others = sequence.filter((index) => data.samples[index].question === data.samples[current].question);
   others.sort((a, b) => systemNumber.get(data.samples[a].system) - systemNumber.get(data.samples[b].system) || a - b);
   const target = others[others.indexOf(current) + by];
-  if (system !== undefined && target !== undefined) go(target);
+  if (target !== undefined) go(target);
 }
 
 // Shows the answer that `state` names.
@@ -40,6 +39,9 @@ function showSample() {
   rows.reveal(placeInRows.get(index) ?? 0);
 }
 
+// Whether the address says what is looked for, and not only names a section of the page.
+const isLookedFor = () => [...new URLSearchParams(location.hash.slice(1)).keys()].some((key) => key in state || key.startsWith("only."));
+
 // Takes the address for what is wanted. An answer that the filters hide is shown among all answers.
 function follow() {
   const before = makeAddress({ sample: "" });
@@ -49,11 +51,11 @@ function follow() {
     drawControls();
     if (!rows || view !== state.view) drawView();
     refresh();
-    if (indexOf.has(state.sample) && !placeInRows.has(indexOf.get(state.sample))) {
-      Object.assign(state, { search: "", only: {} });
-      drawControls();
-      refresh();
-    }
+  }
+  if (indexOf.has(state.sample) && !placeInRows.has(indexOf.get(state.sample))) {
+    Object.assign(state, { search: "", only: {} });
+    drawControls();
+    refresh();
   }
   showSample();
 }
@@ -66,6 +68,7 @@ function comeForward() {
   const { top } = target.getBoundingClientRect();
   if (top >= 0 && top <= 0.6 * window.innerHeight) return;
   target.scrollIntoView({ block: "start" });
+  if (byId("sample").contains(document.activeElement)) return;
   if (!byId("view").contains(document.activeElement) || matchMedia("(max-width: 62rem)").matches) {
     byId("sample").focus({ preventScroll: true });
   }
@@ -100,10 +103,10 @@ function listen() {
   byId("views").addEventListener("click", (event) => { if (event.target.value) change({ view: event.target.value }); });
   document.addEventListener("keydown", press);
   window.addEventListener("hashchange", () => {
-    const named = new URLSearchParams(location.hash.slice(1));
-    if (![...named.keys()].some((key) => key === "sample" || key.startsWith("only."))) return; // A section of the page.
+    // Without any, it is that of the page as it was opened.
+    if (location.hash && !isLookedFor()) return;
     follow();
-    comeForward();
+    if (location.hash) comeForward();
   });
 }
 
@@ -113,7 +116,7 @@ if (data.samples.length) {
   follow();
   globalThis.requestIdleCallback?.(prepareSearch, { timeout: 1000 });
   const [{ type }] = performance.getEntriesByType("navigation");
-  if (type !== "reload" && /[#&](sample=|only\.)/.test(location.hash)) comeForward();
+  if (type !== "reload" && isLookedFor()) comeForward();
 }
 
 // While the run goes on, its file is written anew; a page from a file can be renewed only by loading it again.

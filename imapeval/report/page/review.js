@@ -3,23 +3,26 @@ const RELATIONS = ["exact", "containment", "belonging", "unmatched", "contradict
 
 const factOf = (imap, side, number) => ({ term: text(imap[side][number][0]), value: text(imap[side][number][1]) });
 
+// In the dialog if one is open: it covers the rest of the page.
 function tell(...message) {
-  byId("review-said").replaceChildren(...message);
+  (document.querySelector("dialog [role=status]") ?? byId("review-said"))?.replaceChildren(...message);
 }
 
 // Saves a change, and keeps the answer as it is scored then.
 async function save(sample, imap, change) {
-  const body = JSON.stringify({ id: sample.id, reference_index: imap.ref, reading: imap.reading, change, texts: data.texts.length });
+  const from = data.texts.length;
+  const body = JSON.stringify({ id: sample.id, reference_index: imap.ref, reading: imap.reading, change, texts: from });
   let said;
   try {
     const reply = await fetch("corrections", { method: "POST", headers: { "Content-Type": "application/json" }, body });
     said = await reply.json();
-    if (!reply.ok) throw new Error(said.error.message);
+    if (!reply.ok) throw new Error(said.error?.message ?? "The server does not know this page. Open the address that it prints now.");
   } catch (error) {
     tell(`Not saved: ${error.message}`);
     return null;
   }
-  data.texts.push(...said.texts);
+  // The reply to another change may have brought the same texts meanwhile.
+  said.texts.forEach((one, n) => { data.texts[from + n] = one; });
   data.samples[indexOf.get(sample.id)] = said.sample;
   return said.sample;
 }
@@ -37,19 +40,22 @@ function findAlike(sample, imap, change) {
     other.references[imap.ref] === sample.references[imap.ref]).flatMap((other) => other.imaps.filter(isWrong).map((own) => [other, own]));
 }
 
-// Saves a change, and shows the answer as it is scored then.
+const isShown = (sample) => data.samples[current]?.id === sample.id;
+
+// Saves a change, and shows the answer as it is scored then, unless another one is shown by now.
 async function correct(sample, imap, change) {
   const saved = await save(sample, imap, change);
   if (!saved) return false;
   refresh();
-  drawSample(saved, imap.ref);
+  if (isShown(sample)) drawSample(saved, imap.ref);
   const alike = findAlike(sample, imap, change);
   const same = alike.length === 1 ? "1 other answer has the same question and reference" : `${alike.length} other answers have the same question and reference`;
   if (!alike.length) tell("Saved.");
-  else tell(`Saved for this answer. ${same}: `, button("Correct there, too", async () => {
+  else tell(`Saved for ${isShown(sample) ? "this answer" : sample.id}. ${same}: `, button("Correct there, too", async () => {
     let saved = true;
     for (const [other, own] of alike) if (!(saved = await save(other, own, change))) break;
     refresh();
+    if (alike.some(([other]) => isShown(other))) drawSample(data.samples[current], imap.ref);
     if (saved) tell("Saved for all of them.");
   }));
   return true;
@@ -79,7 +85,7 @@ function openDialog(title, groups, sample, imap) {
     }));
     dialog.append(make("fieldset", null, make("legend", null, legend), labels, make("div", { class: "actions" }, buttons)));
   }
-  dialog.append(button("Cancel", () => dialog.close()));
+  dialog.append(button("Cancel", () => dialog.close()), make("p", { class: "note", role: "status" }));
   dialog.addEventListener("close", () => dialog.remove());
   dialog.addEventListener("keydown", (event) => event.stopPropagation());
   byId("sample").append(dialog);

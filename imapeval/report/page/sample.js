@@ -1,6 +1,7 @@
 // One answer: why it has its score, the texts with their values marked, the facts, all scores.
 const ORDER = Object.keys(KINDS);
 const SIDES = ["reference", "response"];
+const MAX_RIVALS = 12;
 
 // Values may overlap, so the text is cut at every start and end; each piece knows all values it belongs to.
 function markText(source, pairs, side) {
@@ -90,11 +91,12 @@ function drawRivals(sample) {
   const number = numbers[state.number];
   const rivals = data.samples.filter((other) => other.question === sample.question && other.id !== sample.id);
   if (!rivals.length || !number) return null;
-  return make("p", { class: "rivals" }, "Other answers to this question: ", rivals.slice(0, 12).map((other) => {
+  const more = rivals.length - MAX_RIVALS;
+  return make("p", { class: "rivals" }, "Other answers to this question: ", rivals.slice(0, MAX_RIVALS).map((other) => {
     const value = number.of(other);
     return make("a", { href: makeAddress({ sample: other.id }), class: value === null ? "none" : shadeOf(value, number.axis) },
       `${other.system || other.id} ${value === null ? "no score" : show(value)}`);
-  }));
+  }), more > 0 ? `and ${more} more` : null);
 }
 
 function drawSteps() {
@@ -108,6 +110,16 @@ function drawSteps() {
   return make("div", { class: "steps" }, make("span", null, said), buttons);
 }
 
+// Not a link: its address would take the place of the one that says what is looked for.
+function drawBack() {
+  const button = make("button", { type: "button", class: "back" }, "Back to the list");
+  button.addEventListener("click", () => {
+    byId("explorer").scrollIntoView();
+    byId("view").querySelector("[aria-current]")?.focus({ preventScroll: true });
+  });
+  return button;
+}
+
 // Brings what depends on the list up to date, without drawing the answer anew.
 function updateSample(sample) {
   const root = byId("sample");
@@ -117,6 +129,8 @@ function updateSample(sample) {
 
 function drawSample(sample, chosen = bestReference(sample)) {
   const root = byId("sample");
+  // The focus goes to the button that replaces the one that was pressed: Next after Next.
+  const pressed = root.contains(document.activeElement) ? document.activeElement.textContent : null;
   const light = lighting(root);
   const imap = sample.imaps.find((candidate) => candidate.ref === chosen);
   const { lang } = sample;
@@ -152,7 +166,9 @@ function drawSample(sample, chosen = bestReference(sample)) {
     make("details", { open: unscored }, make("summary", null, "All scores and their parts"), drawScores(sample)),
     cells.length ? make("details", null, make("summary", null, "Other columns of the data"),
       make("dl", { class: "settings" }, cells.flatMap(([name, value]) => [make("dt", null, name), make("dd", null, String(value))]))) : null,
-    make("a", { class: "back", href: "#explorer" }, "Back to the list"),
+    drawBack(),
   ].filter(Boolean));
   light([...root.querySelectorAll("mark")]);
+  const buttons = [...root.querySelectorAll("button:enabled")];
+  if (pressed !== null) (buttons.find((button) => button.textContent === pressed) ?? root).focus({ preventScroll: true });
 }

@@ -13,7 +13,7 @@ from imapeval.evaluation.runs import group_by_id
 from imapeval.report import explorer_data
 from imapeval.report.formatting import format_coefficient, format_dimension, format_measure
 from imapeval.report.markup import Markup, render_note, render_section, render_table
-from imapeval.report.page_frame import load_explorer
+from imapeval.report.page_frame import render_template
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +63,7 @@ def render_disagreements(rows: Sequence[Disagreement], study: Study, *, linked: 
             "metric miss, or the raters?"
         ),
         render_table(heads, lines, texts=(0, 1, 2, 7)),
-        Markup(load_explorer())
+        Markup(render_template("explorer.html"))
         if linked
         else render_note("The page has no texts of them, because the runs were not given."),
     )
