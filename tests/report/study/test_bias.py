@@ -12,7 +12,7 @@ from imapeval.study.summary.compute import Study
 from tests.report.study.conftest import DIMENSIONS
 
 
-def test_what_was_altered(small: Study, draw_answers: Callable[..., Rated]):
+def test_what_was_altered(small: Study):
     study = replace(small, biases=tuple(measure_bias(small.rated)))
     assert "altered" not in render_bias(study)
 

@@ -19,7 +19,6 @@ def ceilings(study: Study) -> tuple[Ceiling, ...]:
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("level", "drawn", "other"), [("within-system", ".77", ".95"), ("global", ".95", ".77"), ("system", None, None)]
 )

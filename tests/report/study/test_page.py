@@ -25,10 +25,9 @@ from imapeval.study.subgroups.outlier_systems import WithoutOutliers
 from imapeval.study.summary.checklist import ChecklistItem
 from imapeval.study.summary.compute import Study
 
-# A page has dozens of drawings; one is made in a second or two.
-pytestmark = pytest.mark.slow
-
 VOID = {"meta", "input", "br"}
+FINDINGS = ("correlations", "comparisons", "agreements", "differences", "ceilings", "slices", "disagreements")
+NOTHING = {**dict.fromkeys(FINDINGS, ()), "matrix": None}
 
 
 class Page(HTMLParser):
@@ -71,6 +70,9 @@ class Page(HTMLParser):
             self.rows[self.section][-1][-1] += data
 
 
+# What needs `big` is slow: its page has dozens of drawings.
+
+
 @pytest.fixture(scope="module")
 def source(big: Study) -> str:
     return render_study(big)
@@ -85,10 +87,12 @@ def select(page: Page, tag: str) -> list[dict[str, str | None]]:
     return [attributes for name, attributes in page.tags if name == tag]
 
 
+@pytest.mark.slow
 def test_it_is_small(source: str):
     assert len(source.encode()) < 3_000_000
 
 
+@pytest.mark.slow
 def test_nothing_is_loaded_and_nothing_is_styled_in_place(page: Page):
     for tag, attributes in page.tags:
         assert tag not in {"img", "image", "link", "iframe", "object", "embed", "script", "foreignobject"}
@@ -98,12 +102,14 @@ def test_nothing_is_loaded_and_nothing_is_styled_in_place(page: Page):
     assert not re.search(r"https?://|@import|url\(", page.content["style"])
 
 
+@pytest.mark.slow
 def test_policy_allows_our_style_and_no_script(page: Page):
     policy = next(a["content"] for a in select(page, "meta") if a.get("http-equiv") == "Content-Security-Policy")
     digest = base64.b64encode(hashlib.sha256(page.content["style"].encode()).digest()).decode()
     assert f"default-src 'none'; style-src 'sha256-{digest}'; script-src 'none'" in (policy or "")
 
 
+@pytest.mark.slow
 def test_ids_are_unique_and_links_lead_somewhere(page: Page):
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
@@ -112,6 +118,7 @@ def test_ids_are_unique_and_links_lead_somewhere(page: Page):
     }
 
 
+@pytest.mark.slow
 def test_conclusions_come_first(page: Page, big: Study):
     sections = [attributes["id"] for attributes in select(page, "section")]
     assert sections == [
@@ -131,6 +138,7 @@ def test_conclusions_come_first(page: Page, big: Study):
         assert sentence in page.texts["conclusions"]
 
 
+@pytest.mark.slow
 def test_every_drawing_says_what_it_shows(page: Page):
     drawings = select(page, "svg")
     # 4 forests, 4 matrices of verdicts, 4 metrics x 3 dimensions, 1 heat map, 2 covariates.
@@ -140,6 +148,7 @@ def test_every_drawing_says_what_it_shows(page: Page):
         assert len(attributes["aria-label"] or "") > 20
 
 
+@pytest.mark.slow
 def test_numbers_are_the_studys(page: Page, big: Study):
     cells = {cells[0]: cells[1:] for cells in page.rows["metrics"][1:55]}
     heads = {
@@ -161,6 +170,7 @@ def spread(cell: str) -> str:
     return re.sub(r"(\.\d{3}|1\.000)(?=[−.\d])", r"\1 ", cell)
 
 
+@pytest.mark.slow
 def test_metrics_stand_in_order_of_their_mean(page: Page, big: Study):
     rows = [row for row in big.correlations if (row.level, row.system, row.dimension) == ("within-system", ALL, ALL)]
     means = {row.metric: row.value or -1 for row in rows}
@@ -168,6 +178,7 @@ def test_metrics_stand_in_order_of_their_mean(page: Page, big: Study):
     assert shown == sorted(means, key=lambda metric: -means[metric])
 
 
+@pytest.mark.slow
 def test_all_levels_and_systems_are_there(page: Page, big: Study):
     text = page.texts["metrics"]
     assert "Spearman's ρ, all answers together" in text
@@ -176,6 +187,7 @@ def test_all_levels_and_systems_are_there(page: Page, big: Study):
         assert system in text
 
 
+@pytest.mark.slow
 def test_comparisons_name_neighbours_and_count_what_holds(page: Page, big: Study):
     told = sum(row.dimension == ALL and row.p_adjusted is not None and row.p_adjusted < 0.05 for row in big.comparisons)
     assert f"{told:,} of 1,431 pairs" in page.texts["comparisons"]
@@ -183,6 +195,7 @@ def test_comparisons_name_neighbours_and_count_what_holds(page: Page, big: Study
     assert "the 120 comparisons of 1,431" in page.texts["comparisons"]
 
 
+@pytest.mark.slow
 def test_raters_slices_account_and_signatures(page: Page, big: Study):
     assert ["accuracy", "Krippendorff's alpha (interval)", ".620", ".560 to .670", "400", "3"] in page.rows["raters"]
     assert ["accuracy", "rater 1 and rater 2", "41.0%", "46.0%", "9.0%", "3.0%", "1.0%", "0.0%", "0.71", "400"] in (
@@ -196,7 +209,8 @@ def test_raters_slices_account_and_signatures(page: Page, big: Study):
     assert ["rouge1", "rouge1|v:1.0|lowercase:yes"] in page.rows["signatures"]
 
 
-def test_methods_are_those_that_were_used(page: Page, big: Study):
+@pytest.mark.slow
+def test_methods_are_those_that_were_used(page: Page):
     said = page.texts["methods"]
     for part in (
         "Spearman 1904",
@@ -263,17 +277,7 @@ def test_one_dimension_whose_only_mean_is_that_of_all(small: Study):
     rated = replace(small.rated, dimensions=("accuracy",), ratings=small.rated.ratings[:, :1], scales={})
     rows = [row for row in small.correlations if row.level == "within-system" and row.dimension in {ALL, "accuracy"}]
     rows = [row for row in rows if row.system != ALL or row.dimension == ALL]
-    only = replace(
-        small,
-        rated=rated,
-        correlations=tuple(rows),
-        comparisons=(),
-        slices=(),
-        ceilings=(),
-        agreements=(),
-        differences=(),
-        disagreements=(),
-    )
+    only = replace(small, **{**NOTHING, "rated": rated, "correlations": tuple(rows), "matrix": small.matrix})
     page = Page(render_study(only))
     assert page.rows["metrics"][0] == ["metric", "accuracy"]
     assert "mean of dimensions" not in page.texts["metrics"]
@@ -283,25 +287,8 @@ def test_one_dimension_whose_only_mean_is_that_of_all(small: Study):
 @pytest.fixture(scope="module")
 def bare(small: Study) -> Study:
     """A study in which nothing was found."""
-    return Study(
-        title="bare",
-        rated=small.rated.take([]),
-        signatures={},
-        account=(),
-        correlations=(),
-        comparisons=(),
-        agreements=(),
-        differences=(),
-        ceilings=(),
-        slices=(),
-        disagreements=(),
-        matrix=None,
-        level="system",
-        coefficient="pearson",
-        seed=0,
-        resamples=10,
-        conclusions=(),
-    )
+    empty = {"rated": small.rated.take([]), "signatures": {}, "account": (), "conclusions": (), **NOTHING}
+    return replace(small, level="system", coefficient="pearson", **empty)
 
 
 def test_without_any_finding(bare: Study):
@@ -352,12 +339,10 @@ def test_the_legend_is_that_of_the_points(
 
 def test_the_same_page_each_time(small: Study, drawings: dict[bytes, str]):
     fewer = replace(small, slices=(), comparisons=())
-    earlier = {**drawings}
-    drawings.clear()
-    page = render_study(fewer)
-    assert drawings
+    page, earlier = render_study(fewer), {**drawings}
     drawings.clear()
     assert render_study(fewer) == page
+    assert drawings
     drawings |= earlier
 
 
@@ -389,7 +374,7 @@ def test_a_broken_run(of_run: tuple[Study, Run], tmp_path: Path):
 
 
 def test_a_page_that_cannot_be_written(bare: Study, tmp_path: Path):
-    with pytest.raises(UsageError, match=r"study\.html|page\.html|cannot write"):
+    with pytest.raises(UsageError, match="cannot write"):
         write_study(bare, tmp_path)
 
 
@@ -419,6 +404,7 @@ def test_groups_that_differ_and_corrected_coefficients(small: Study):
     assert "mean of dimensions 2" in page.texts["slices"]
 
 
+@pytest.mark.slow
 def test_holm_corrects_by_dimension_and_the_page_says_so(big: Study, page: Page):
     number = sum(row.dimension == ALL and row.p is not None for row in big.comparisons)
     assert 1 < number <= 1431
@@ -478,6 +464,7 @@ def test_metrics_are_ranked_by_accuracies(small: Study):
     assert "of 3 metrics the 2 with the highest accuracy" in page.texts["comparisons"]
 
 
+@pytest.mark.slow
 def test_what_intervals_and_tests_speak_about(small: Study, page: Page):
     assert "interval (for these systems on other questions), and n" in page.texts["metrics"]
     assert "perm-inputs, for these systems on other questions" in page.texts["comparisons"]
@@ -490,6 +477,7 @@ def test_what_intervals_and_tests_speak_about(small: Study, page: Page):
     assert "Tukey 1958" in texts["methods"]
 
 
+@pytest.mark.slow
 def test_the_metric_that_others_are_compared_with_has_plots_and_groups(big: Study):
     named = big.rated.metrics[-1]
     study = replace(big, against=named)
