@@ -11,7 +11,7 @@ from imapeval.evaluation.runs import Result
 from imapeval.evaluation.samples import index_samples, system_label
 from imapeval.evaluation.samples.spool import Mapped, spool
 from imapeval.explain.comparison import describe_facts
-from imapeval.study.number_format import format_decimal
+from imapeval.study.number_format import format_score
 from imapeval.types import Failure, Outcome, Score
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def format_score_with_parts(score: Score) -> str:
         f"{name} {number:.0f}" if abs(number) >= 999.5 else f"{name} {number:.3g}"
         for name, number in score.parts.items()
     )
-    return f"{format_decimal(score.value)}{f' ({parts})' if parts else ''}"
+    return f"{format_score(score.value)}{f' ({parts})' if parts else ''}"
 
 
 def describe_failure(failure: Failure) -> str:

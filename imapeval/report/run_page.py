@@ -342,7 +342,7 @@ def describe_settings(manifest: Mapping[str, Any]) -> dict[str, str]:
     usage: Mapping[str, Any] | None = manifest.get("usage")
     command: Sequence[str] = manifest.get("command", [])
     lines = [
-        ("data", f"{manifest['data']['source']} ({manifest['data']['samples']} samples)"),
+        ("data", f"{manifest['data']['source']} ({pluralize(manifest['data']['samples'], 'sample')})"),
         ("data hash", manifest["data"]["sha256"]),
         ("started", manifest.get("started")),
         ("finished", manifest.get("finished") or "not yet"),

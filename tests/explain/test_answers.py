@@ -39,7 +39,7 @@ def test_the_reference_that_counts(references: int, outcomes: dict[str, Outcome 
 @pytest.mark.parametrize(
     ("score", "shown"),
     [
-        (Score(12.3, {"tokens": 1024.0, "loglikelihood": -2570.4}), "m 12.300 (tokens 1024, loglikelihood -2570)."),
+        (Score(12.3, {"tokens": 1024.0, "loglikelihood": -2570.4}), "m 12.3 (tokens 1024, loglikelihood -2570)."),
         (Score(0.5, {"tokens": 999.6, "recall": 0.4567}), "m 0.500 (tokens 1000, recall 0.457)."),
         (Score(0.99962), "m 0.9996."),
         (Score(0.0004), "m 0.0004."),

@@ -32,7 +32,7 @@ def serve(
         str, typer.Option(help="Address to listen on. For other computers, put a server with https in front.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Port; 0 for any free one.")] = DEFAULT_PORT,
-    https: Annotated[bool, typer.Option("--https", help="Raters use https, so send cookies by https only.")] = False,
+    https: Annotated[bool, typer.Option("--https", help="Raters use HTTPS, so send cookies over HTTPS only.")] = False,
 ) -> None:
     """Serve a study to its raters and owner. Ctrl-C stops the server; saved ratings are safe at any moment."""
     from imapeval._optional import require
