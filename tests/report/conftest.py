@@ -3,6 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from imapeval.evaluation.imap_files import ImapRecord
@@ -76,6 +77,15 @@ def run(tmp_path: Path) -> Path:
         writer.add(imaps=[RECORD], results=RESULTS)
         writer.finish()
     return folder
+
+
+def check_rules(page: Page) -> None:
+    """Check axe-core's rules and that the page is no wider than the window, with all that is folded laid open."""
+    page.evaluate("document.querySelectorAll('details').forEach((folded) => { folded.open = true })")
+    assert page.viewport_size is not None
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
 
 
 @pytest.fixture

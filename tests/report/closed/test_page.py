@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from markupsafe import escape
 from playwright.sync_api import Page
 
@@ -19,6 +18,7 @@ from imapeval.study.closed.findings import ClosedFindings, analyse_closed_answer
 from imapeval.study.closed.logs import ClosedAnswer
 from imapeval.study.closed.open_metrics import analyse_open_answers
 from imapeval.types import Failure, Sample, Score
+from tests.report.conftest import check_rules
 
 HOSTILE = "m</style><img src=x onerror=\"document.title='broken'\">"
 MODELS = ("a/long-name-of-a-model-125M-Instruct", HOSTILE, "third")
@@ -107,7 +107,7 @@ def test_every_section_explains_its_table(findings: ClosedFindings):
         assert part in page
 
 
-def test_one_model_without_anything_else(findings: ClosedFindings):
+def test_one_model_without_anything_else():
     answers = [answer for answer in draw_answers(np.random.default_rng(0)) if answer.model == "third"]
     bare = [
         replace(answer, task="", scores={}, choice=Choice("A", "read"), options=())
@@ -154,8 +154,5 @@ def test_no_rule_of_axe_is_broken(
     path = tmp_path / "closed.html"
     write_closed(findings, path, sources=["logs"])
     page = open_page(path, color_scheme=scheme, viewport={"width": width, "height": 900})
-    page.evaluate("document.querySelectorAll('details').forEach((folded) => { folded.open = true })")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.title().startswith("What the models")
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
+    check_rules(page)
