@@ -175,6 +175,7 @@ def test_what_earned_credit_without_a_relation_is_shown(tmp_path: Path, open_pag
     near, far = (page.locator(".matches tbody tr", has_text=pair.value).first.inner_text() for pair in missing)
     assert "nearest: use acetaminophen" in near
     assert "similarity 0.34" in near
+    expect(page.locator("#count")).to_contain_text("1 answer;")
     assert "nearest" not in far
 
 
@@ -236,6 +237,7 @@ def test_filter_search_and_order_decide_what_is_shown_and_what_comes_next(compar
     expect(shown).to_have_text("q1:gamma")
     page.get_by_role("button", name="Next").click()
     expect(shown).to_have_text("q3:alpha")
+    expect(page.get_by_role("button", name="Next")).to_be_focused()
     page.get_by_label("order").select_option("lowest")
     expect(shown).to_have_text("q3:alpha")
     ids = [text.partition(" ")[0] for text in page.locator("#list .who").all_inner_texts()]
@@ -244,6 +246,7 @@ def test_filter_search_and_order_decide_what_is_shown_and_what_comes_next(compar
     page.get_by_role("button", name="Next").click()
     expect(shown).to_have_text("q1:beta")
     assert page.get_by_role("button", name="Next").is_disabled()
+    expect(page.locator("#sample")).to_be_focused()
     page.keyboard.press("/")
     page.keyboard.type("SAYS Gamma")
     expect(shown).to_have_text("q3:gamma")
@@ -256,10 +259,37 @@ def test_filter_search_and_order_decide_what_is_shown_and_what_comes_next(compar
     assert "No answer is like this" in said(page)
 
 
+def test_the_address_is_followed(compared: Path, open_page: OpenPage):
+    """Back to that of the page as it was opened; to words to search; to an answer that a filter hides."""
+    page = open_page(compared)
+    shown, count = page.locator("#sample .id"), page.locator("#count")
+    page.keyboard.press("j")
+    expect(shown).to_have_text("q0:beta")
+    page.go_back()
+    expect(shown).to_have_text("q0:alpha")
+    page.evaluate("location.hash = 'search=gamma'")
+    expect(count).to_contain_text("4 of 12")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.locator("#filters").get_by_label("system").select_option("gamma")
+    page.get_by_role("button", name="Back to the list").click()
+    expect(page.locator("#explorer")).to_be_in_viewport()
+    page.reload()
+    expect(count).to_contain_text("4 of 12")
+    page.locator(".rivals a", has_text="beta").click()
+    expect(shown).to_have_text("q0:beta")
+    expect(page.locator("#list [aria-current]")).to_contain_text("q0:beta")
+    expect(count).to_contain_text("12 answers")
+
+
 def test_every_column_is_a_filter(tmp_path: Path, open_page: OpenPage):
     columns = [{"ward": f"W{n % 3}", "note": f"note {n}", "age": n} for n in range(40)]
-    samples = [Sample(str(n), f"Q{n}", ("r",), "a", ratings={"accuracy": n / 2}, meta=columns[n]) for n in range(40)]
+    samples = [
+        Sample(str(n), f"Q{n // 20}", ("r",), "a", ratings={"accuracy": n / 2}, meta=columns[n]) for n in range(40)
+    ]
     page = open_page(write_run(tmp_path / "run", samples, [Score(n / 40) for n in range(40)]))
+    # There is one system, so no matrix; of the 19 other answers to the question, 12 are named.
+    expect(page.locator("#views")).not_to_be_visible()
+    assert said(page, ".rivals").endswith("7 more")
     page.get_by_text("More filters").click()
     count = page.locator("#count")
     page.get_by_label("ward").select_option("W1")
@@ -319,7 +349,7 @@ def test_a_dialogue_without_reference_that_was_read_several_times(tmp_path: Path
     question = "Patient: My head hurts.\nDoctor: Since when?\nPatient: Monday. What helps?"
     samples = [Sample("a", question, (), "Rest."), Sample("b", question, ("Rest.",), "Rest.")]
     records = [ImapRecord(id_, Imap((), (), (), (Pair("t", "Rest", (0, 4)),)), ()) for id_ in "ab"]
-    outcomes = [Failure("metric", "no-reference", "there is none"), Score(0.5, {"stability": 0.75})]
+    outcomes = [Failure("metric", "no-reference", "there is none"), Score(0.9996, {"stability": 0.75})]
     path = write_run(tmp_path / "run", samples, outcomes, imaps=records)
     page = open_page(path, link("a"))
     assert "Reference" not in said(page).partition("Facts")[0]
@@ -327,4 +357,5 @@ def test_a_dialogue_without_reference_that_was_read_several_times(tmp_path: Path
     assert "Doctor: Since when?" in said(page)
     page.keyboard.press("j")
     page.get_by_text("All scores and their parts").click()
-    assert "stability 0.750" in said(page)
+    # Only 1 is written as 1 (imapeval/study/number_format.py).
+    assert "m 0.9996 stability 0.750" in said(page)
