@@ -118,7 +118,6 @@ def expected_flips(votes: int, threshold: float) -> float:
     return 2 * (stats.norm.cdf(z) - both)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("threshold", [0.5, 0.6])
 def test_flips_measured_and_predicted_are_those_of_normal_scores(threshold: float):
     n = 4000

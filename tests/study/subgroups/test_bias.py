@@ -184,7 +184,7 @@ def test_the_partial_correlation_given_several_dimensions_is_that_of_regressions
     s, p, *r = (stats.rankdata(x) for x in (rated.scores[:, 0], rated.covariates["length"], *rated.ratings.T))
     design = np.column_stack([np.ones(300), *r])
     left = [side - design @ np.linalg.lstsq(design, side, rcond=None)[0] for side in (s, p)]
-    assert row.value == pytest.approx(float(stats.pearsonr(*left).statistic))  # scipy 1.16
+    assert row.value == pytest.approx(float(stats.pearsonr(*left).statistic))  # scipy
 
 
 def test_a_property_that_is_known_of_no_answer_does_not_count():
