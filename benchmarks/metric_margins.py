@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import argparse
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
+from rated_answers import make_rated
 
 from imapeval.study.comparison.compare import compare
-from imapeval.study.data.rated import Rated
+
+if TYPE_CHECKING:
+    from imapeval.study.data.rated import Rated
 
 MARGIN, FIRST = 0.1, 0.6
 
@@ -40,7 +44,7 @@ def main() -> None:
             (row,) = compare(rated, coefficient=coefficient, level=level, margin=MARGIN, resamples=1)
             good += bool(row.second_as_good)
             equivalent += bool(row.first_as_good and row.second_as_good)
-        shares = f"{good / repeats:.3f} | {equivalent / repeats:.3f}"
+        shares = f"{good / repeats:.1%} | {equivalent / repeats:.1%}"
         print(f"| {coefficient} | {questions} | {difference:g} | {level} | {shares} |", flush=True)
 
 
@@ -49,15 +53,7 @@ def draw(rng: np.random.Generator, questions: int, first: float, second: float) 
     ratings, shared, one, other = rng.normal(size=(4, questions))
     noises = (0.6 * shared + 0.8 * one, 0.6 * shared + 0.8 * other)
     scores = [r * ratings + (1 - r**2) ** 0.5 * noise for r, noise in zip((first, second), noises, strict=True)]
-    return Rated(
-        ids=tuple(map(str, range(questions))),
-        questions=np.arange(questions),
-        systems=tuple("ab"[n % 2] for n in range(questions)),
-        metrics=("first", "second"),
-        scores=np.column_stack(scores),
-        dimensions=("quality",),
-        ratings=ratings[:, None],
-    )
+    return make_rated(np.column_stack(scores), ratings, systems=np.arange(questions) % 2)
 
 
 if __name__ == "__main__":

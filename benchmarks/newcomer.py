@@ -18,7 +18,7 @@ from imapeval.evaluation.samples import read
 
 COMMANDS = (
     ["score", "answers.xlsx", "--map", "response=system-a,system-b", "--out", "run"],
-    ["compare", "run", "--by", "task"],
+    ["compare", "run"],
     ["report", "run"],
 )
 

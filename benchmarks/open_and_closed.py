@@ -9,13 +9,17 @@ coefficient of a setting is computed from a million questions. Prints a Markdown
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 import numpy as np
+from rated_answers import make_rated
 from scipy import stats
 
 from imapeval.study.closed.open_questions import RIGHT_CHOICE, correlate_forms
 from imapeval.study.data.findings import ALL
-from imapeval.study.data.rated import Rated
+
+if TYPE_CHECKING:
+    from imapeval.study.data.rated import Rated
 
 ABILITIES = (0.6, 0.0, -0.6)
 
@@ -36,7 +40,7 @@ def main() -> None:
             for _ in range(repeats):
                 rows = correlate_forms(rate(*draw(rng, questions, noise)))
                 found = {row.system: row for row in rows if row.level == "within-system"}
-                for place, (system, truth) in enumerate((("0", truths[0]), (ALL, np.mean(truths)))):
+                for place, (system, truth) in enumerate((("s0", truths[0]), (ALL, np.mean(truths)))):
                     row = found[system]
                     held[place] += row.low is not None and row.high is not None and row.low <= truth <= row.high
             one, three = held / repeats
@@ -61,14 +65,11 @@ def draw(rng: np.random.Generator, questions: int, noise: float) -> tuple[np.nda
 def rate(scores: np.ndarray, choices: np.ndarray) -> Rated:
     """Return the answers as `join_open_answers` does."""
     models, questions = scores.shape
-    return Rated(
-        ids=tuple(f"{model}-{n}" for model in range(models) for n in range(questions)),
+    return make_rated(
+        scores.ravel(),
+        {RIGHT_CHOICE: choices.ravel()},
         questions=np.tile(np.arange(questions), models),
-        systems=tuple(str(model) for model in range(models) for _ in range(questions)),
-        metrics=("open",),
-        scores=scores.reshape(-1, 1),
-        dimensions=(RIGHT_CHOICE,),
-        ratings=choices.reshape(-1, 1),
+        systems=np.repeat(np.arange(models), questions),
     )
 
 

@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, NamedTuple
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
+from rated_answers import make_rated
 
 from imapeval.study.correlation.levels import correlate
-from imapeval.study.data.rated import Rated
 
 if TYPE_CHECKING:
     from imapeval.study.data.findings import Level, Units
+    from imapeval.study.data.rated import Rated
 
 QUESTIONS = 30
 AGREES, VARIES = 0.5, 0.2
@@ -49,15 +50,11 @@ def draw(generator: np.random.Generator, systems: int, questions: np.ndarray) ->
     noise = generator.normal(size=(systems, len(questions), 2))
     noise[..., 1] = rho * noise[..., 0] + np.sqrt(1 - rho**2) * noise[..., 1]
     ratings, scores = np.moveaxis(own + questions + noise, -1, 0).reshape(2, -1)
-    n = len(ratings)
-    return Rated(
-        ids=tuple(map(str, range(n))),
+    return make_rated(
+        scores,
+        ratings,
         questions=np.tile(np.arange(len(questions)), systems),
-        systems=tuple(f"s{row // len(questions)}" for row in range(n)),
-        metrics=("score",),
-        scores=scores[:, None],
-        dimensions=("rating",),
-        ratings=ratings[:, None],
+        systems=np.repeat(np.arange(systems), len(questions)),
     )
 
 

@@ -17,8 +17,10 @@ other systems.
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 import numpy as np
+from rated_answers import make_rated
 
 from imapeval.study.agreement.noise_ceiling import find_ceilings
 from imapeval.study.comparison.compare import compare
@@ -26,7 +28,9 @@ from imapeval.study.comparison.planning import CEILING, plan_width
 from imapeval.study.comparison.power import plan_sample_size_from_pilot
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.findings import ALL, Correlation, Level
-from imapeval.study.data.rated import Rated
+
+if TYPE_CHECKING:
+    from imapeval.study.data.rated import Rated
 
 WIDTH, WIDTH_BETWEEN_SYSTEMS = 0.2, 0.5
 PILOT_SYSTEMS = 400
@@ -145,16 +149,13 @@ def draw(rng: np.random.Generator, answers: int, raters: int, per_question: int)
     questions = np.arange(answers) // per_question
     worth = 0.6 * rng.normal(size=answers)[questions] + 0.8 * rng.normal(size=answers)
     ratings = worth[:, None] + 0.9 * rng.normal(size=(answers, raters))
-    return Rated(
-        ids=tuple(map(str, range(answers))),
-        questions=questions,
-        systems=tuple("ab"[n % 2] for n in range(answers)),
+    return make_rated(
+        worth[:, None] + np.array([1.0, 1.4]) * rng.normal(size=(answers, 2)),
+        ratings.mean(axis=1),
         metrics=("m", "o"),
-        scores=worth[:, None] + np.array([1.0, 1.4]) * rng.normal(size=(answers, 2)),
-        dimensions=("quality",),
-        ratings=ratings.mean(axis=1)[:, None],
-        raters=tuple(map(str, range(raters))),
-        by_rater={"quality": ratings},
+        by_rater={"accuracy": ratings},
+        questions=questions,
+        systems=np.arange(answers) % 2,
     )
 
 
@@ -166,16 +167,13 @@ def draw_systems(rng: np.random.Generator, systems: int) -> Rated:
     worth = quality[system] + rng.normal(size=answers)
     ratings = worth[:, None] + 0.9 * rng.normal(size=(answers, 3))
     bias = rng.normal(size=(systems, 2))[system] * np.array([0.5, 1.5])
-    return Rated(
-        ids=tuple(map(str, range(answers))),
-        questions=np.arange(answers) % 30,
-        systems=tuple(f"s{one}" for one in system.tolist()),
+    return make_rated(
+        worth[:, None] + bias + rng.normal(size=(answers, 2)),
+        ratings.mean(axis=1),
         metrics=("m", "o"),
-        scores=worth[:, None] + bias + rng.normal(size=(answers, 2)),
-        dimensions=("quality",),
-        ratings=ratings.mean(axis=1)[:, None],
-        raters=("0", "1", "2"),
-        by_rater={"quality": ratings},
+        by_rater={"accuracy": ratings},
+        questions=np.arange(answers) % 30,
+        systems=system,
     )
 
 

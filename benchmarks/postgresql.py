@@ -73,9 +73,10 @@ class Server:
         return f"postgresql://imapeval@/{name}?host={self.folder}"
 
 
-def find_programs() -> Path | None:
+def find_programs(folder: Path = Path("/usr/lib/postgresql")) -> Path | None:
     """Return the folder of the newest PostgreSQL's programs; None if there is none."""
-    return max((path.parent for path in Path("/usr/lib/postgresql").glob("*/bin/initdb")), default=None)
+    found = (path.parent for path in folder.glob("*/bin/initdb"))
+    return max(found, key=lambda path: float(path.parent.name), default=None)
 
 
 @contextmanager

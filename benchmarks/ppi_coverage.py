@@ -12,9 +12,9 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+from rated_answers import make_rated
 
 from imapeval.study.calibration.prediction_powered import estimate_mean, estimate_shares, estimate_systems
-from imapeval.study.data.rated import Rated
 
 
 def draw(rng: np.random.Generator, questions: int, answers: int, strength: float) -> tuple[np.ndarray, ...]:
@@ -79,23 +79,9 @@ def cover_equal(rng: np.random.Generator, repeats: int) -> None:
             print(f"| {rated} | {rare:g} | {' | '.join(cells)} |", flush=True)
 
 
-def make_study(ratings: np.ndarray, scores: np.ndarray, questions: np.ndarray) -> Rated:
-    """Make a study of one system."""
-    n = len(ratings)
-    return Rated(
-        ids=tuple(map(str, range(n))),
-        questions=questions,
-        systems=("",) * n,
-        metrics=("m",),
-        scores=scores[:, None],
-        dimensions=("d",),
-        ratings=ratings[:, None],
-    )
-
-
 def estimate_rare(ratings: np.ndarray, scores: np.ndarray) -> list[float] | None:
     """Return the ends of one system's interval and of that from ratings alone, None where nothing is estimated."""
-    (row,), _ = estimate_systems(make_study(ratings, scores, np.arange(len(ratings))), "m", "d")
+    (row,), _ = estimate_systems(make_rated(scores, ratings), "m", "accuracy")
     ends = [end for end in (row.low, row.high, row.plain_low, row.plain_high) if end is not None]
     return ends or None
 
@@ -103,7 +89,8 @@ def estimate_rare(ratings: np.ndarray, scores: np.ndarray) -> list[float] | None
 def hold_share(ratings: np.ndarray, scores: np.ndarray, questions: np.ndarray, share: float) -> list[bool]:
     """Return whether the interval of the share of answers rated 3 or better holds the true share; [] without one."""
     given = np.append(ratings, np.full(len(scores) - len(ratings), np.nan))
-    (row,), _ = estimate_shares(make_study(given, scores, questions), "m", "d", right_from=3)
+    rated = make_rated(scores, given, questions=questions)
+    (row,), _ = estimate_shares(rated, "m", "accuracy", right_from=3)
     return [] if row.low is None or row.high is None else [row.low <= share <= row.high]
 
 

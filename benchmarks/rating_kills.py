@@ -173,7 +173,7 @@ def check(place: str, outcome: Outcome) -> None:
     with RatingStudy(place) as study, study.database.read() as connection:
         stored = [(row.token, row.client_id) for row in connection.execute(sa.select(schema.entries))]
         values = connection.scalar(sa.select(sa.func.count()).select_from(schema.entry_values))
-    outcome.lost += sum(one not in set(stored) for one in outcome.confirmed.items())
+    outcome.lost += len(outcome.confirmed.items() - set(stored))
     outcome.twice = len(stored) - len({token for token, _ in stored})
     assert set(stored) <= outcome.sent
     assert values == len(DIMENSIONS) * len(stored)

@@ -1,12 +1,13 @@
 """How often wording and the shipped graph relate two values correctly: `python benchmarks/relations.py [--pairs FILE]`.
 
 Judges the pairs of tests/matching/relation_pairs.tsv, or of another file, and prints, as Markdown, the accuracy by
-split, language and kind of case, the confusion matrices, and the misjudged pairs. With `--llm`, the model judges pairs
-of different wording. The small model has no say, because it was trained on such pairs (`fact_model.py` tests it).
-Beside this script lie `free_pairs.tsv` (single pairs) and `answer_items.jsonl`: 40 sets of a question, the facts of a
-reference, a right and a wrong answer, and all related pairs; as in real answers, most are not related. For such sets
-the mean imapScore of both answers is printed too: with the relations found, with those of a strong model where the file
-has them (replies of separate readers to our prompt `value-relation`), and with those that the writer gave.
+split, language, expected relation and sort of case, the confusion matrices, and the misjudged pairs. With `--llm`, the
+model judges pairs of different wording. The small model has no say, because it was trained on such pairs
+(`fact_model.py` tests it). Beside this script lie `free_pairs.tsv` (single pairs) and `answer_items.jsonl`: 40 sets of
+a question, the facts of a reference, a right and a wrong answer, and all related pairs; as in real answers, most are
+not related. For such sets the mean imapScore of both answers is printed too: with the relations found, with those of a
+strong model where the file has them (replies of separate readers to our prompt `value-relation`), and with those that
+the writer gave.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def main() -> None:
         matcher = replace(matcher, facts=None)
     judged = asyncio.run(judge(matcher, rows))
     print(*show_accuracy(judged), "", *show_confusion(judged), sep="\n")
-    for split in sorted({row["split"] for row in rows}):
+    for split in sorted({row["split"] for row in rows} - {""}):
         print(f"\n{split}:\n", *show_confusion([(row, m) for row, m in judged if row["split"] == split]), sep="\n")
     print("", *show_sorts(judged), "", *show_errors(judged), sep="\n")
     if args.pairs.suffix == ".jsonl":
@@ -67,7 +68,8 @@ def read_pairs(path: Path) -> Iterator[Row]:
     """Yield the pairs of a table, or of sets of facts, as rows of the table."""
     with path.open(encoding="utf-8", newline="") as lines:
         if path.suffix != ".jsonl":
-            yield from ({"sort": "", **row} for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+            rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+            yield from ({"split": "", "sort": "", **row} for row in rows)
             return
         for item in map(json.loads, lines):
             for side in ("right", "wrong"):
@@ -95,11 +97,11 @@ async def judge(matcher: Matcher, rows: Sequence[Row]) -> Judged:
 
 
 def show_accuracy(judged: Judged) -> list[str]:
-    """Return the accuracy over all rows, by split, language and sort of case, as the lines of a table."""
+    """Return the accuracy over all rows, and by split, language, expected relation and sort of case, as a table."""
     right: Counter[tuple[str, str]] = Counter()
     total: Counter[tuple[str, str]] = Counter()
     for row, match in judged:
-        for group in (("", "all"), *((key, row[key]) for key in ("split", "lang", "expected", "sort"))):
+        for group in (("", "all"), *((key, row[key]) for key in ("split", "lang", "expected", "sort") if row[key])):
             total[group] += 1
             right[group] += match.relation == row["expected"]
     return [

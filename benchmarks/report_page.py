@@ -1,4 +1,4 @@
-"""How fast the page of a run is in Chromium: `python benchmarks/report_page.py [--answers 10000] [--keep FOLDER]`.
+"""How fast the page of a run is in Chromium: `python benchmarks/report_page.py [--answers 10000]`.
 
 Writes a run of made-up answers of four systems, with texts as long as those of the imapScore data (1,100 characters an
 answer), eight metrics and some ten compared pairs of facts an answer. Opens its page from the file in a fresh headless
@@ -43,9 +43,9 @@ CHANGES = (
     ("first search, which reads all texts", "#search", "abscess", "input"),
     ("another search", "#search", "value 99", "input"),
     ("search taken back", "#search", "", "input"),
-    ("filter by a column", "#filters label:nth-of-type(3) select", "treatment", "change"),
+    ("filter by a column", "#filters label:nth-of-type(2) select", "treatment", "change"),
     ("order by a score", "#filters label:last-of-type select", "lowest", "change"),
-    ("matrix", "#views [value=matrix]", "", "click"),
+    ("change to the matrix", "#views [value=matrix]", "", "click"),
     ("search in the matrix", "#search", "value 7", "input"),
     ("next answer", "#sample .steps button:last-child", "", "click"),
 )
@@ -110,7 +110,7 @@ def measure(page: Page, path: Path) -> dict[str, tuple[float, float]]:
     spent = count_cpu()
     page.goto(path.resolve().as_uri(), wait_until="load")
     page.wait_for_selector("#sample .figures")
-    found = {"opening": (float(page.evaluate(PAINTED)), count_cpu() - spent)}
+    found = {"opening, until list and first answer are painted": (float(page.evaluate(PAINTED)), count_cpu() - spent)}
     for name, selector, value, event in CHANGES:
         spent = count_cpu()
         wall = float(page.evaluate(CHANGE, [selector, value, event]))
@@ -122,12 +122,10 @@ def main() -> None:
     """Write the run and its page, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--answers", type=int, default=10_000)
-    parser.add_argument("--keep", type=Path, help="folder of the run; it is not removed, and read again if it exists")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        folder = given.keep or Path(temporary) / "run"
-        if not folder.exists():
-            write_run(folder, given.answers)
+        folder = Path(temporary) / "run"
+        write_run(folder, given.answers)
         begun = time.process_time()
         path = write_report(folder)
         seconds, size = time.process_time() - begun, path.stat().st_size

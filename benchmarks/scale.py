@@ -83,7 +83,7 @@ def main() -> None:
         out = given.out or Path(folder) / "scale.kg"
         built = json.loads(run(_BUILD, nodes, out))
         opened = statistics.median(float(run(_OPEN, out)) for _ in range(5))
-        title = "made-up extension" if given.simulate else given.nodes.name.partition(".")[0]
+        title = "simulated extension" if given.simulate else given.nodes.name.partition(".")[0]
         size, ngrams = (sum(file.stat().st_size for file in out.glob(part)) for part in ("graph.*", "grams*"))
         print_table(title, built, opened, size, ngrams, *measure(out))
 
@@ -120,10 +120,10 @@ def measure(folder: Path) -> tuple[dict[str, list[float]], int]:
 
     spent = measure_look_ups(folder, rng)
     tasks: tuple[tuple[str, Callable[[Graph, Any], None], Sequence[Any]], ...] = (
-        ("is_a of linked concepts, both ways", seek_path, linked),
-        ("is_a of other concepts, both ways", seek_path, others),
-        ("relate_links of linked concepts", relate, linked),
-        ("relate_links of other concepts", relate, others),
+        ("`is_a` of linked concepts, both ways", seek_path, linked),
+        ("`is_a` of other concepts, both ways", seek_path, others),
+        ("`relate_links` of linked concepts", relate, linked),
+        ("`relate_links` of other concepts", relate, others),
     )
     for title, work, cases in tasks:
         # Opened anew for each, so that nothing is cached except the file by the operating system.
@@ -192,7 +192,7 @@ def print_table(
         "files": f"graph {size / 1e6:,.0f} MB, n-gram index {ngrams / 1e6:,.0f} MB",
         "open, with a first look-up": f"{opened * 1000:.1f} ms",
         **{task: spread(seconds) for task, seconds in spent.items()},
-        "memory of the process that asks": f"{memory / 1e6:.0f} MB, the pages of the file that it touched among them",
+        "memory of the querying process": f"{memory / 1e6:.0f} MB, including the pages of the file that it touched",
     }
     print(f"| {title} | {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} |\n|---|---|")
     print("\n".join(f"| {name} | {value} |" for name, value in rows.items()))

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
+from rated_answers import make_rated
 from scipy import stats
 
 from imapeval.study.agreement.measure import STATISTICS, measure_agreement
@@ -29,7 +30,6 @@ from imapeval.study.closed.comparison import compare_runs
 from imapeval.study.closed.drbenchmark.results import summarise_values
 from imapeval.study.closed.metrics.estimate import count_effective, estimate_metrics
 from imapeval.study.closed.metrics.labels import measure_labels
-from imapeval.study.data.rated import Rated
 from imapeval.study.data.scales import RatingScale
 from imapeval.study.intervals.shares import score_interval, share_interval
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from imapeval.study.arrays import Floats
+    from imapeval.study.data.rated import Rated
 
     Rows = Iterable[tuple[str, float | None, float | None]]
 
@@ -91,7 +92,8 @@ def cover_labels(generator: np.random.Generator, repetitions: int) -> None:
     names = ("accuracy", "f1-micro", "f1-macro", "f1-weighted")
     print(f"| labels | n | right | {' | '.join(names)} |\n|---|---|---|{'---|' * len(names)}")
     for shares, n, accuracy in product(((0.5, 0.5), (0.8, 0.2), (0.6, 0.3, 0.1)), (30, 100), (0.8, 0.95)):
-        whole = measure_labels(*draw_labels(generator, LARGE, accuracy, shares))[-1].values()
+        family = measure_labels(*draw_labels(generator, LARGE, accuracy, shares))[-1]
+        whole = dict(zip(family.names, family.compute(np.ones(LARGE)), strict=True))
         tally = Tally({"accuracy": accuracy} | {name: whole[name] for name in names[1:]})
         for _ in range(repetitions):
             families = measure_labels(*draw_labels(generator, n, accuracy, shares))
@@ -240,19 +242,8 @@ def draw_ratings(
     error = np.sqrt(1 - correlation) * generator.normal(size=(n, raters))
     convert, scale = find_scale(kind)
     ratings = convert(np.sqrt(correlation) * worth[:, None] + error)
-    rated = Rated(
-        ids=tuple(map(str, range(n))),
-        questions=np.arange(n),
-        systems=("",) * n,
-        metrics=(),
-        scores=np.empty((n, 0)),
-        dimensions=("d",),
-        ratings=ratings.mean(axis=1, keepdims=True),
-        raters=tuple(map(str, range(raters))),
-        by_rater={"d": ratings},
-        scales={"d": scale},
-    )
-    return worth, rated
+    by_rater, scales = {"accuracy": ratings}, {"accuracy": scale}
+    return worth, make_rated(ratings=ratings.mean(axis=1), by_rater=by_rater, scales=scales)
 
 
 def cover_agreement(generator: np.random.Generator, repetitions: int) -> None:
@@ -267,7 +258,8 @@ def cover_agreement(generator: np.random.Generator, repetitions: int) -> None:
         print(f"\n| ratings | raters | correlation | n | {' | '.join(names)} |\n|---|---|---|---|{'---|' * len(names)}")
         for kind, raters, correlation, n in product(kinds, (2, 3), (0.6, 0.9), (30, 100)):
             whole = draw_ratings(generator, LARGE, raters, kind, correlation)[1]
-            found = {name: STATISTICS[name].measure(whole.by_rater["d"], whole.scales["d"]) for name in names}
+            ratings, scale = whole.by_rater["accuracy"], whole.scales["accuracy"]
+            found = {name: STATISTICS[name].measure(ratings, scale) for name in names}
             tally = Tally({name: one.value for name, one in found.items() if isinstance(one, AgreementStatistic)})
             for _ in range(repetitions):
                 rated = draw_ratings(generator, n, raters, kind, correlation)[1]
@@ -282,7 +274,7 @@ def cover_ceilings(generator: np.random.Generator, repetitions: int) -> None:
         worth, whole = draw_ratings(generator, LARGE, 3, kind, correlation)
         means = whole.ratings[:, 0]
         # Raters err independently: what two of them share is the variance of the expected rating.
-        covariances = np.cov(whole.by_rater["d"], rowvar=False)
+        covariances = np.cov(whole.by_rater["accuracy"], rowvar=False)
         shared = covariances[~np.eye(3, dtype=bool)].mean()
         tally = Tally(
             {
@@ -310,14 +302,13 @@ def main() -> None:
     """Simulate and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repetitions", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--part", choices=tuple(PARTS))
     options = parser.parse_args()
     error = (0.95 * 0.05 / options.repetitions) ** 0.5
     print(f"{options.repetitions} repetitions (standard error {error:.1%}); coverage, and mean width.\n")
     for name, cover in PARTS.items():
         if options.part in (None, name):
-            cover(np.random.default_rng(options.seed), options.repetitions)
+            cover(np.random.default_rng(0), options.repetitions)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ import json
 import sys
 
 QUESTION = {"query": ["treatment"], "constraint": [{"term": "disease", "values": ["gout"]}]}
-RELATIONS = {"relations": [{"reference": 1, "response": 1, "why": "the same advice", "relation": "exact"}]}
 INFORM = {"inform": [{"term": "treatment", "values": ["rest the joint", "drink water", "no aspirin"]}]}
 
 
@@ -24,8 +23,6 @@ def answer(body: bytes) -> str:
         return json.dumps(QUESTION)
     if b'"answer-inform"' in body:
         return json.dumps(INFORM)
-    if b'"value-relation"' in body:
-        return json.dumps(RELATIONS)
     if b"evaluation_steps" in body or b"Evaluation Steps" in body or b"evaluation steps" in body:
         return json.dumps({"reason": "agrees", "score": 8, "steps": ["compare", "judge"]})
     if b"claims" in body and b"verdict" not in body:

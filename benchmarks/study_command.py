@@ -4,6 +4,8 @@ Writes a run of 100,000 made-up answers (those of `benchmarks/study.py`, with te
 systems with ten metrics, and their ratings in three dimensions: averages or, with --raters, one row per rater. Then the
 command reads them and writes its page and tables, in a process of its own on one core. Prints its seconds on the clock
 and of processor time, and its peak memory.
+
+With --sensitivity, the command is `imapeval study sensitivity`, on two metrics, two dimensions and three raters.
 """
 
 from __future__ import annotations
@@ -71,23 +73,28 @@ def main() -> None:
     parser.add_argument("--answers", type=int, default=100_000)
     parser.add_argument("--metrics", type=int, default=10)
     parser.add_argument("--raters", type=int, default=0)
-    parser.add_argument("--keep", type=Path, help="folder of the run; it is not removed, and read again if it exists")
+    parser.add_argument("--sensitivity", action="store_true", help="measure `imapeval study sensitivity`")
     args = parser.parse_args()
+    metrics, dimensions, raters = (2, 2, 3) if args.sensitivity else (args.metrics, 3, args.raters)
     with tempfile.TemporaryDirectory() as temporary:
-        folder = args.keep or Path(temporary)
-        rated = make(args.answers, args.metrics)
-        if not (folder / "run").exists():
-            write_run(folder / "run", rated)
-        write_ratings(folder / "ratings.csv", rated, args.raters)
+        run, ratings = Path(temporary) / "run", Path(temporary) / "ratings.csv"
+        rated = make(args.answers, metrics, dimensions=dimensions)
+        write_run(run, rated)
+        write_ratings(ratings, rated, raters)
+        if args.sensitivity:
+            first, second = rated.metrics
+            which, options = "sensitivity", ["--metric", first, "--against", second]
+        else:
+            which, options = "report", ["--out", str(Path(temporary) / "study")]
         del rated
         os.sched_setaffinity(0, {0})
-        command = [sys.executable, "-m", "imapeval", "study", "report", str(folder / "run")]
+        command = [sys.executable, "-m", "imapeval", "study", which, str(run), "--ratings", str(ratings), *options]
         clock = time.perf_counter()
-        subprocess.run([*command, "--ratings", str(folder / "ratings.csv"), "--out", str(folder / "study")], check=True)
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         seconds, used = time.perf_counter() - clock, resource.getrusage(resource.RUSAGE_CHILDREN)
     print("| answers | metrics | raters | seconds | processor seconds | peak MB |\n|---|---|---|---|---|---|")
     cost = f"{seconds:.1f} | {used.ru_utime + used.ru_stime:.1f} | {used.ru_maxrss // 1024}"
-    print(f"| {args.answers} | {args.metrics} | {args.raters or 'averages'} | {cost} |")
+    print(f"| {args.answers} | {metrics} | {raters or 'averages'} | {cost} |")
 
 
 if __name__ == "__main__":

@@ -19,10 +19,10 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from scipy.stats import rankdata
+from rated_answers import make_rated
+from scipy.stats import spearmanr
 
 from imapeval.study.correlation.baseline import compare_with_baseline
-from imapeval.study.data.rated import Rated
 
 FOLDS = (2, 5, 10)
 SCENARIOS = ((2, 80, 0.0), (2, 80, 0.3), (3, 80, 0.0), (3, 80, 0.5), (8, 30, 0.0), (8, 30, 0.3), (20, 20, 0.3))
@@ -40,8 +40,7 @@ def correlate(scores: np.ndarray, ratings: np.ndarray) -> float:
     """Return Spearman's rho; 0 for constant scores, for which it is undefined."""
     if np.ptp(scores) == 0 or np.ptp(ratings) == 0:
         return 0.0
-    ranks = [rankdata(side.ravel()) for side in (scores, ratings)]
-    return float(np.corrcoef(*ranks)[0, 1])
+    return float(spearmanr(scores, ratings, axis=None).statistic)
 
 
 def estimate(ratings: np.ndarray) -> list[float]:
@@ -78,14 +77,11 @@ def measure_coverage(repetitions: int) -> None:
         held = 0
         for _ in range(repetitions):
             ratings = draw(generator, quality, questions)
-            rated = Rated(
-                ids=tuple(map(str, range(ratings.size))),
+            rated = make_rated(
+                score(ratings).ravel(),
+                ratings.ravel(),
                 questions=np.tile(np.arange(questions), systems),
-                systems=tuple(map(str, np.repeat(np.arange(systems), questions).tolist())),
-                metrics=("m",),
-                scores=score(ratings).reshape(-1, 1),
-                dimensions=("d",),
-                ratings=ratings.reshape(-1, 1),
+                systems=np.repeat(np.arange(systems), questions),
             )
             (row,) = compare_with_baseline(rated, "spearman")
             held += row.low is not None and row.high is not None and row.low <= true <= row.high
