@@ -129,7 +129,7 @@ def _render(
     live = is_being_written(folder)
     run = run or Run(folder)
     settings = run.manifest["settings"]
-    metrics, ranges = list(settings["metrics"]), settings.get("ranges", {})
+    metrics, ranges = list(settings["metrics"]), run.ranges
     samples, outcomes = run.contents.samples, run.contents.outcomes
     if rows is None:
         rows = summarise(samples, outcomes, metrics=metrics, ranges=ranges, seed=settings["seed"])

@@ -62,8 +62,7 @@ class ReviewSession:
         self._metrics = find_rescored_metrics(run)
         self._references: References = find_references_option(run)
         self._names = list(run.manifest["settings"]["metrics"])
-        ranges = run.manifest["settings"].get("ranges", {})
-        self._axes = metric_axes(chain.from_iterable(self._results.values()), self._names, ranges)
+        self._axes = metric_axes(chain.from_iterable(self._results.values()), self._names, run.ranges)
         self._texts = TextTable()
         self._corrections: dict[str, list[Correction]] = {}
         for correction in read_corrections(run.folder):

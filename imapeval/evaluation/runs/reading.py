@@ -123,6 +123,11 @@ class Run:
         if (usage := read_usage(folder / USAGE, fix=_FIX_USAGE)) is not None:
             self.manifest["usage"] = usage
 
+    @property
+    def ranges(self) -> Mapping[str, Range]:
+        """The range of each metric with the options of the run, and of its parts as "METRIC.PART"."""
+        return self.manifest["settings"].get("ranges", {})
+
     @cached_property
     def contents(self) -> RunContents:
         """Samples and outcomes, as they are when first asked for; see `RunContents.read`."""
@@ -179,7 +184,6 @@ class Run:
         path = self.folder / RESULTS
         settings = self.manifest["settings"]
         signatures: dict[str, str] = settings["metrics"]
-        ranges: dict[str, Range] = settings.get("ranges", {})
         index = ids if isinstance(ids, IdIndex) else {id_: number for number, id_ in enumerate(ids)}
         # By metric and sample, the offset of its line plus 1: eight bytes for each of millions of outcomes.
         line_offsets = {name: array("Q", bytes(8 * len(index))) for name in signatures}
@@ -199,7 +203,7 @@ class Run:
                     f"the metric is {result.metric[:60]!r} with {result.signature[:200]!r}; this run has {known}",
                     _FIX_FOREIGN_LINE,
                 )
-            for what, value, span in _list_numbers(result, ranges):
+            for what, value, span in _list_numbers(result, self.ranges):
                 if not is_within_range(value, span):
                     raise invalid(
                         f"the {what} {value:g} of {result.metric!r} is not {_describe_range(span)}", _FIX_BAD_LINE

@@ -108,7 +108,8 @@ def find_limits_of_metric(rated: Rated, metric: str, dimension: str) -> LimitsOf
             f"the scale of {dimension} is not declared, so that it is not known whether {metric} uses it. "
             f"Write --scale {dimension}=LOW:HIGH."
         )
-    known = {one.name: one.range for one in registry.all_metrics()}
+    # Those of a run depend on its options; a file of scores says none.
+    known = {one.name: one.range for one in registry.all_metrics()} | dict(rated.ranges)
     low, high = known.get(metric, (scale.low, scale.high))
     given = scores[np.isfinite(scores)]
     off = metric in rated.lower_is_better or (low, high) != (scale.low, scale.high)

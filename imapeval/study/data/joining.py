@@ -123,6 +123,7 @@ def join_ratings(
         by_rater={name: table[kept][:, seen] for name, table in by_rater.items()} if seen else {},
         scales={name: scale for name, scale in given.scales.items() if name in named},
         lower_is_better=find_lower_is_better(chosen),
+        ranges={name: span for run in runs for name, span in run.ranges.items() if name in chosen},
         facets=_read_facets(samples, columns),
         covariates=_measure(samples, _read_imap_sizes(runs)),
     )

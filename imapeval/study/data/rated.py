@@ -14,6 +14,7 @@ from imapeval.study.intervals.bootstrap import number_clusters
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from imapeval.metrics.base import Range
     from imapeval.study.arrays import Counts, Floats
     from imapeval.study.data.ratings.collection import Ratings
 
@@ -39,6 +40,7 @@ class Rated:
         by_rater: Ratings of each rater, by dimension, shape (n, r); empty without raters.
         scales: The declared scales, by dimension.
         lower_is_better: Metrics for which a low score is good, such as perplexities.
+        ranges: Ranges of the metrics with the options of the runs.
         facets: Groups that answers fall into, by name ("task", "language"), shape (n,); "" where unknown.
         covariates: Numbers about the answers, by name ("response characters", "compression"), shape (n,); NaN where
             unknown. No facet or covariate is named `SYSTEM` or `DIMENSION`.
@@ -55,6 +57,7 @@ class Rated:
     by_rater: Mapping[str, Floats] = field(default_factory=dict[str, "Floats"])
     scales: Mapping[str, RatingScale] = field(default_factory=dict[str, RatingScale])
     lower_is_better: frozenset[str] = frozenset()
+    ranges: Mapping[str, Range] = field(default_factory=dict[str, "Range"])
     facets: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     covariates: Mapping[str, Floats] = field(default_factory=dict[str, "Floats"])
 

@@ -86,6 +86,9 @@ def test_a_metric_on_the_scale_of_the_ratings(flows: Rated):
     (raters,) = find_limits(flows)
     assert (row.first, row.second) == ("doctor", MEAN_RATING)
     assert (row.mean, row.lower, row.concordance) == (raters.mean, raters.lower, raters.concordance)
+    # As of a judge with `--set judge.scale=0:700`, whose scale is 0 to 5 otherwise.
+    rescaled = replace(judged, metrics=("judge",), ranges={"judge": (0, 700)})
+    assert find_limits_of_metric(rescaled, "judge", "flow").mean == row.mean
     for other, part in (
         (replace(judged, scales={}), "--scale flow="),
         (replace(judged, scales={"flow": RatingScale(0, 500)}), "0 to 500"),
@@ -93,6 +96,8 @@ def test_a_metric_on_the_scale_of_the_ratings(flows: Rated):
     ):
         with pytest.raises(UsageError, match=part):
             find_limits_of_metric(other, "doctor", "flow")
+    with pytest.raises(UsageError, match="not on the scale"):
+        find_limits_of_metric(replace(rescaled, ranges={}), "judge", "flow")
     # imapscore goes from 0 to 1, wherever its scores happen to lie.
     scored = replace(judged, metrics=("imapscore",), scores=scores / 700)
     with pytest.raises(UsageError, match="not on the scale"):

@@ -86,7 +86,7 @@ def compare(
         listed += [change for change in of_pair[:changes] if change.gain < 0]
         of_pair.sort(key=lambda change: -change.gain)
         listed += [change for change in of_pair[:changes] if change.gain > 0]
-    ranges = dict(chain.from_iterable(run.manifest["settings"].get("ranges", {}).items() for run in runs))
+    ranges = dict(chain.from_iterable(run.ranges.items() for run in runs))
     comparison = SystemComparison(
         signatures=read_signatures(runs, answers.metrics),
         standings=rank_systems(answers, differences, ranges=ranges, seed=seed),

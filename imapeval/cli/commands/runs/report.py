@@ -82,8 +82,8 @@ def _parse_limits(folder: Path, checks: CheckOptions) -> "tuple[list[Threshold],
     from imapeval.report.thresholds import check_ranges, parse_thresholds, require_contradiction_counts
 
     limits = checks.threshold or []
-    settings = Run(folder).manifest["settings"]
-    names = list(settings["metrics"])
+    run = Run(folder)
+    names = list(run.manifest["settings"]["metrics"])
     known = set(registry.names())
     if unknown := {limit.partition("=")[0].strip() for limit in limits}.intersection(names) - known:
         raise UsageError(
@@ -92,7 +92,7 @@ def _parse_limits(folder: Path, checks: CheckOptions) -> "tuple[list[Threshold],
         )
     metrics = [registry.get(name) for name in names if name in known]
     thresholds = parse_thresholds(limits, metrics, option="--threshold")
-    check_ranges(thresholds, settings.get("ranges", {}), option="--threshold")
+    check_ranges(thresholds, run.ranges, option="--threshold")
     if checks.max_contradictions is not None:
         require_contradiction_counts(names)
     return thresholds, metrics
@@ -110,7 +110,7 @@ def _check_run(
         contents.samples,
         contents.outcomes,
         metrics=list(settings["metrics"]),
-        ranges=settings.get("ranges", {}),
+        ranges=run.ranges,
         seed=settings["seed"],
     )
     return checks.check_run(run, thresholds, rows=rows, metrics=metrics)
