@@ -232,6 +232,7 @@ def test_contradictions_are_limited(imapeval: Command, write_data: WriteData, tm
 
 def test_without_contradictions_there_is_no_column(imapeval: Command, write_data: WriteData, tmp_path: Path):
     done = imapeval("score", write_data(SAMPLES), "--metrics", "rouge1", "--out", "run", "--summary", "summary.md")
+    assert done.returncode == 0, done.stderr
     assert "contra" not in done.stdout
     assert "contradictions" not in (tmp_path / "summary.md").read_text(encoding="utf-8")
 

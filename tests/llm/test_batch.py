@@ -230,7 +230,6 @@ def test_invalid_lines_are_reported_and_skipped(folder, cache, take, tmp_path):
     assert cache.get(ask(2)) is None
 
 
-@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="this system has no /dev/zero")
 def test_half_a_character_is_read_as_in_a_live_run(folder, cache, take):
     write(folder, ask(1))
     # What `chat_format.repair` writes in its place, see test_chat_format.py.
@@ -239,6 +238,7 @@ def test_half_a_character_is_read_as_in_a_live_run(folder, cache, take):
     assert folder.count_waiting() == {}
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="this system has no /dev/zero")
 def test_a_line_without_an_end_is_an_error(folder, cache):
     with pytest.raises(InputError) as failed:
         folder.import_results([Path("/dev/zero")], cache=cache)

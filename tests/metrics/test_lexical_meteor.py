@@ -1,4 +1,4 @@
-"""METEOR with a small WordNet that is written here; where the real one is installed, nltk's documented value too."""
+"""METEOR with a small WordNet that is written here."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ SYNONYMS: Mapping[str, Sequence[tuple[str, ...]]] = {
     "adj": [("severe", "bad"), ("typical", "common")],
     "adv": [("often", "frequently"), ("likely", "probably")],
 }
-REAL = meteor._find_wordnet()
 
 
 def write_wordnet(folder: Path, *, end: str = "\n") -> None:
@@ -226,8 +225,8 @@ def test_damaged_wordnet(nowhere: Path, damage: str):
         Meteor().prepare(MetricResources())
 
 
-@pytest.mark.skipif(REAL is None, reason="WordNet is not installed: python -m nltk.downloader wordnet")
-def test_nltks_example_with_the_real_wordnet():
+def test_nltks_example(nowhere: Path):
+    write_wordnet(nowhere / "wordnet")
     # nltk 3.10, docstring of single_meteor_score: 0.6944.
     reference = "It is a guide to action that ensures that the military will forever heed Party commands"
     response = "It is a guide to action which ensures that the military always obeys the commands of the party"

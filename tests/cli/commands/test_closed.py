@@ -254,22 +254,24 @@ def test_models_are_compared(imapeval: Command, tmp_path: Path):
 
 
 def test_options_of_the_other_use_are_refused(imapeval: Command, labels: Path):
-    for options in (
-        ("--gold", "right"),
-        ("--scores", "p"),
-        ("--against", "nobody"),
-        (*COLUMNS, "--task", "none"),
-        (*COLUMNS, "--html", labels.parent / "page.html"),
-        (*COLUMNS, "--data", labels.parent),
-        (*COLUMNS, "--metric", "accuracy"),
-        (*COLUMNS, "--against", "nobody"),
-        (*COLUMNS, "--margin", "0"),
-        (*COLUMNS, "--open", labels.parent),
-        (*COLUMNS, "--open-from", "0.5"),
+    for said, options in (
+        ("--gold and --predicted go together", ("--gold", "right")),
+        ("--scores is for", ("--scores", "p")),
+        ("--task", (*COLUMNS, "--task", "none")),
+        ("--html is for", (*COLUMNS, "--html", labels.parent / "page.html")),
+        ("--data is for", (*COLUMNS, "--data", labels.parent)),
+        ("--metric is for", (*COLUMNS, "--metric", "accuracy")),
+        ("--against is for", (*COLUMNS, "--against", "nobody")),
+        ("--margin is for", (*COLUMNS, "--margin", "0")),
+        ("--open is for", (*COLUMNS, "--open", labels.parent)),
+        ("--open-from is for", (*COLUMNS, "--open-from", "0.5")),
     ):
         done = imapeval("closed", labels, *options)
         assert done.returncode == 2, options
-    assert imapeval("closed", labels, labels, *COLUMNS).returncode == 2
+        assert said in done.stderr
+    done = imapeval("closed", labels, labels, *COLUMNS)
+    assert done.returncode == 2
+    assert "2 files are given" in done.stderr
 
 
 def test_options_of_the_other_use_may_be_in_the_configuration(imapeval: Command, labels: Path, tmp_path: Path):

@@ -197,7 +197,7 @@ def test_raters_come_and_go(imapeval: Command, answers: Path):
     assert settled["given"]["zoe"] > 0
     rate_all("study.db", {"zoe": settled["link"]})
     disputed = json.loads(run(imapeval, "status", "study.db", "--json"))["disputed"]
-    assert all(one["adjudicated"] is not None for one in disputed)
+    assert [one["adjudicated"] is not None for one in disputed] == [True] * 12
 
 
 def test_answers_exactly_as_far_apart_as_asked_are_adjudicated(imapeval: Command, answers: Path):
