@@ -163,6 +163,12 @@ def serve(run_server: Callable[..., Any]) -> Callable[..., Stub]:
 
 
 @pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Divide few samples among the workers of this process."""
+    monkeypatch.setattr("imapeval.evaluation.workers.BATCH", 8)
+
+
+@pytest.fixture
 def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_cache: Callable[[Path], str]) -> None:
     """Keep completions in a folder of the test's, and no key of the user's."""
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):

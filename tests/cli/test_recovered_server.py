@@ -70,10 +70,12 @@ def test_it_says_which_command_asks_for_failed_replies_again(
     (line,) = (line for line in imapeval(*command).stderr.splitlines() if "--out" in line)
     _, _, run = line.partition(" --out ")
     said[0] = ""
-    assert "--out" not in imapeval(*command, "--out", *shlex.split(run)).stderr
+    mended = imapeval(*command, "--out", *shlex.split(run))
+    assert (mended.returncode, "--out" in mended.stderr) == (0, False)
     # A failure that the data has is not asked for.
     unscored = write_data([Sample("a", "?", ("?",), "?")])
-    assert "--out" not in imapeval("score", unscored, "--metrics", "rouge1", "--out", "other").stderr
+    other = imapeval("score", unscored, "--metrics", "rouge1", "--out", "other")
+    assert (other.returncode, "--out" in other.stderr) == (1, False)
 
 
 NOTHING = ['I cannot read it. {"facts": []}', '{"facts": [], "facts": []}', '{"facts": ["抱歉，我无法提供医疗建议。"]}']
@@ -118,10 +120,20 @@ def test_a_run_without_one_usable_reply_is_stopped(
     assert server.calls < len(samples)
     assert {result.metric for result in Run(tmp_path / "run").results()} == {"imapscore:mean", "rouge1"}
 
-    allowed = imapeval(*command, "--max-failures", "399", "--json")
+
+@pytest.mark.usefixtures("apart")
+def test_a_run_without_one_usable_reply_may_be_allowed(
+    imapeval: Command, write_data: WriteData, serve: Callable[..., Any]
+) -> None:
+    server = serve(lambda _: make_reply(USELESS[1]))
+    llm = ("--llm", "openai:m", "--base-url", server.url, "--relations", "graph")
+    samples = [Sample(str(n), f"What helps against pain {n}?", ("Rest.",), f"Rest {n}.") for n in range(100)]
+    command = ("score", write_data(samples), "--metrics", "imapscore:mean", "--out", "run", *llm)
+    assert imapeval(*command).returncode == 2
+    allowed = imapeval(*command, "--max-failures", "99", "--json")
     assert allowed.returncode == 1
     failures = json.loads(allowed.stdout)["failures"]
-    assert [(row["kind"], row["samples"]) for row in failures] == [("refusal", 400)]
+    assert [(row["kind"], row["samples"]) for row in failures] == [("refusal", 100)]
     assert USELESS[1] in failures[0]["example"]
 
 

@@ -10,6 +10,7 @@ import pytest
 from imapeval.cli.llm_options import MODEL_SPECS
 from imapeval.errors import ResourceError, UsageError
 from imapeval.llm import registry
+from imapeval.llm.middleware import retry
 from imapeval.llm.middleware.cache import CachedModel
 from imapeval.llm.protocol import Message, Request
 from imapeval.llm.providers.scripted import ScriptedModel
@@ -119,7 +120,8 @@ async def test_rate_limits_apply_to_the_model(faulty):
     assert time.monotonic() - started > 0.29
 
 
-async def test_transient_failures_are_retried(faulty):
+async def test_transient_failures_are_retried(faulty, monkeypatch):
+    monkeypatch.setattr(retry, "_FIRST_PAUSE", 0.01)
     faulty.script = ["drop", *faulty.script]
     model = open_model("openai:m", base_url=faulty.url)
     assert (await model.complete(Request((Message("user", "x"),)))).text == "{}"

@@ -73,12 +73,6 @@ run()
 
 
 @pytest.fixture
-def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Divide few samples among the workers of this process."""
-    monkeypatch.setattr("imapeval.evaluation.workers.BATCH", 8)
-
-
-@pytest.fixture
 def start(tmp_path: Path) -> Process:
     """Start a command that divides few samples among its workers."""
 

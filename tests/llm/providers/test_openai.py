@@ -13,6 +13,7 @@ import pytest
 from imapeval.errors import ExtractionError, ProviderError, ServiceError, UsageError
 from imapeval.extraction.llm_reader import LLMReader
 from imapeval.extraction.protocols import TwoStepExtractor
+from imapeval.llm.middleware import retry
 from imapeval.llm.middleware.budget import BudgetedModel, Ledger
 from imapeval.llm.middleware.cache import CachedModel
 from imapeval.llm.middleware.retry import RetryingModel
@@ -210,7 +211,8 @@ async def test_each_fault_has_a_kind_and_names_model_server_and_cause(faulty, fa
 
 
 @pytest.mark.parametrize("fault", [(429, ERROR, {"retry-after-ms": "1"}), (500, ERROR), "cut", "drop", "html"])
-async def test_a_passing_fault_is_tried_again(faulty, fault):
+async def test_a_passing_fault_is_tried_again(faulty, fault, monkeypatch):
+    monkeypatch.setattr(retry, "_FIRST_PAUSE", 0.01)
     faulty.script = [fault, reply("text")]
     completion = await RetryingModel(OpenAIModel("stub", base_url=faulty.url), random=Random(2)).complete(REQUEST)
     assert completion.text == "text"
