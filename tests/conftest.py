@@ -138,7 +138,7 @@ def _cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
 
 @pytest.fixture(scope="session")
 def make_cache(shipped_ngrams: Callable[[], Path]) -> Callable[[Path], str]:
-    """Return a function that makes a cache of a test's own, for a process to which building the index is no matter."""
+    """Return a function that makes a cache of a test's own, for a process that is not about building the index."""
 
     def make(folder: Path) -> str:
         with Graph.open() as shipped:

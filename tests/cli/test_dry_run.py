@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("apart")
 IDENTITY = "openai:m@http://127.0.0.1:9/v1"
 OPTIONS = ("--llm", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--dry-run", "--json")
 READING = ("--metrics", "imapscore", "--relations", "graph")
-"""The model reads, and neither relates nor judges; for those see test_relations.py and test_judges.py."""
+"""The model reads, and neither relates nor judges; for those see commands/test_relate_llm.py and test_judges.py."""
 
 FEVER, COUGH = "What helps against a fever?", "咳嗽吃什么药？"
 SAMPLES = [

@@ -19,7 +19,7 @@ import pytest
 from imapeval.errors import UsageError
 from imapeval.report.page_frame import write_page
 from imapeval.types import Sample
-from tests.cli.conftest import Process, WriteData, make_reply
+from tests.cli.conftest import Command, Process, WriteData, make_reply
 
 SAMPLES = [Sample(str(n), f"What helps in case {n}?", (f"Rest {n}.",), f"Ice {n}.") for n in range(40)]
 ROOM = 2_000_000
@@ -76,7 +76,7 @@ def test_a_disk_that_is_full_at_the_start_is_an_error_before_any_request(
 def test_a_full_disk_under_the_cache_loses_no_score_and_no_count(
     mount_disk: Callable[[int], Path],
     write_data: WriteData,
-    imapeval: Callable[..., subprocess.CompletedProcess[str]],
+    imapeval: Command,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     tmp_path: Path,
@@ -118,7 +118,7 @@ def test_a_disk_of_results_and_cache_that_fills_up_loses_no_completion(
     command: str,
     mount_disk: Callable[[int], Path],
     write_data: WriteData,
-    imapeval: Callable[..., subprocess.CompletedProcess[str]],
+    imapeval: Command,
     imapeval_process: Process,
     monkeypatch: pytest.MonkeyPatch,
     server: Any,
@@ -199,7 +199,7 @@ def test_a_page_that_cannot_be_written_leaves_the_summary_to_the_next_time(
 
 
 def test_a_file_for_which_there_is_no_room_leaves_no_folder(
-    mount_disk: Callable[[int], Path], imapeval: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+    mount_disk: Callable[[int], Path], imapeval: Command, tmp_path: Path
 ):
     disk = mount_disk(64_000)
     with (disk / "others").open("wb") as others, contextlib.suppress(OSError):

@@ -108,7 +108,7 @@ def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> N
 
 
 SCORE = ("score", "--metrics", "imapscore:paper", "--relations", "graph", "--out", "run")
-COMMANDS = [("extract", "--out", "imaps.jsonl"), SCORE]
+EXTRACT = ("extract", "--out", "imaps.jsonl")
 
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
@@ -119,8 +119,8 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
     ("command", "number"),
     [
         pytest.param(SCORE, signal.SIGINT, id="score"),
-        pytest.param(COMMANDS[0], signal.SIGINT, id="extract"),
-        *[pytest.param(COMMANDS[0], number, id=f"extract-{number.name}") for number in SIGNALS[1:]],
+        pytest.param(EXTRACT, signal.SIGINT, id="extract"),
+        *[pytest.param(EXTRACT, number, id=f"extract-{number.name}") for number in SIGNALS[1:]],
     ],
 )
 def test_what_is_under_way_is_finished_and_kept(
@@ -218,7 +218,7 @@ def test_a_signal_may_come_while_stderr_is_written_to(monkeypatch: pytest.Monkey
 @pytest.mark.slow
 def test_a_terminal_that_is_closed_ends_the_run_in_order(slow: SlowServer, start: Process) -> None:
     ours, theirs = os.openpty()
-    with start(*COMMANDS[0], terminal=theirs) as process:
+    with start(*EXTRACT, terminal=theirs) as process:
         os.close(theirs)
         wait_for(lambda: len(slow.answered) >= 6, process)
         os.close(ours)
@@ -232,7 +232,7 @@ def test_under_nohup_it_goes_on(slow: SlowServer, start: Process) -> None:
     slow.seconds = 0.1
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        process = start(*COMMANDS[0])
+        process = start(*EXTRACT)
     finally:
         signal.signal(signal.SIGHUP, before)
     with process:

@@ -103,10 +103,3 @@ def test_a_dry_run_foresees_what_judges_ask(
     # What could be used is free; the refusals of the one answer are asked anew.
     assert (again["calls"], again["cached"]) == (32, 16)
     assert 0 < again["prompt_tokens"] < found["prompt_tokens"]
-
-
-def test_a_model_that_nobody_asks_is_refused(imapeval: Command, write_data: WriteData) -> None:
-    options = ("--imaps", "imaps.jsonl", "--llm", "openai:stub", "--base-url", "http://127.0.0.1:9/v1")
-    done = imapeval("score", write_data(SAMPLES), *options, "--metrics", "imapscore", "--relations", "graph")
-    assert done.returncode == 2
-    assert "--imaps and --relations graph" in done.stderr

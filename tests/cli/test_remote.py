@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import stat
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,8 +20,7 @@ from imapeval.evaluation.runs import Run
 from imapeval.evaluation.samples import read
 from imapeval.remote import Output
 from imapeval.types import Sample
-
-Run_ = Callable[..., subprocess.CompletedProcess[str]]
+from tests.cli.conftest import Command, Process
 
 SAMPLES = [Sample(f"q{n}", "Which drug?", ("Take aspirin.",), f"Take aspirin {n} times.") for n in range(3)]
 
@@ -39,7 +37,7 @@ def put(storage: Any, write_data: Callable[..., Path], place: str, samples: list
     storage.pipe_file(place, write_data(samples).read_bytes())
 
 
-def test_data_and_run_at_urls(imapeval: Run_, memory: Any, write_data: Callable[..., Path], tmp_path: Path) -> None:
+def test_data_and_run_at_urls(imapeval: Command, memory: Any, write_data: Callable[..., Path], tmp_path: Path) -> None:
     put(memory, write_data, "/data/part-0.jsonl", SAMPLES[:2])
     put(memory, write_data, "/data/part-1.jsonl", SAMPLES[2:])
     put(memory, write_data, "/data/README", [])
@@ -60,7 +58,7 @@ def test_data_and_run_at_urls(imapeval: Run_, memory: Any, write_data: Callable[
 
 
 def test_a_cache_folder_that_cannot_be_written_is_named(
-    imapeval: Run_, memory: Any, write_data: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    imapeval: Command, memory: Any, write_data: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = write_data(SAMPLES)
     monkeypatch.setenv("IMAPEVAL_CACHE", str(data))  # a file
@@ -69,7 +67,7 @@ def test_a_cache_folder_that_cannot_be_written_is_named(
     assert str(data) in done.stderr
 
 
-def test_a_run_at_a_url_is_continued(imapeval: Run_, memory: Any, write_data: Callable[..., Path]) -> None:
+def test_a_run_at_a_url_is_continued(imapeval: Command, memory: Any, write_data: Callable[..., Path]) -> None:
     put(memory, write_data, "/data.jsonl")
     command = ("score", "memory://data.jsonl", "--metrics", "rouge1", "--out", "memory://runs/one")
     imapeval(*command)
@@ -83,7 +81,7 @@ def test_a_run_at_a_url_is_continued(imapeval: Run_, memory: Any, write_data: Ca
     assert memory.cat("/runs/one/results.jsonl") == stored
 
 
-def test_imaps_at_a_url(imapeval: Run_, memory: Any, write_data: Callable[..., Path]) -> None:
+def test_imaps_at_a_url(imapeval: Command, memory: Any, write_data: Callable[..., Path]) -> None:
     put(memory, write_data, "/data.jsonl")
     assert imapeval("extract", "memory://data.jsonl", "--out", "memory://imaps.jsonl").returncode == 0
     assert len(memory.cat("/imaps.jsonl").splitlines()) == len(SAMPLES)
@@ -151,7 +149,7 @@ def test_what_did_not_arrive_is_kept_and_sent_the_next_time(memory: Any, monkeyp
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_imaps_that_did_not_arrive_are_not_announced(
-    imapeval: Run_,
+    imapeval: Command,
     memory: Any,
     write_data: Callable[..., Path],
     monkeypatch: pytest.MonkeyPatch,
@@ -178,7 +176,7 @@ def test_urls_that_output_cannot_have(url: str) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
-def test_a_file_url_is_a_path(imapeval: Run_, write_data: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_file_url_is_a_path(imapeval: Command, write_data: Callable[..., Path], tmp_path: Path) -> None:
     folder = tmp_path / "one run"
     data = write_data(SAMPLES).as_uri()
     assert (
@@ -220,7 +218,7 @@ def test_data_behind_a_chain_of_urls(memory: Any, write_data: Callable[..., Path
         ("study", "bias", "run", "--altered", "other="),
     ],
 )
-def test_options_that_take_no_urls(imapeval: Run_, tmp_path: Path, command: tuple[str, ...], url: str) -> None:
+def test_options_that_take_no_urls(imapeval: Command, tmp_path: Path, command: tuple[str, ...], url: str) -> None:
     *words, last = command
     done = imapeval(*words, last + url) if last.endswith((":", "=")) else imapeval(*command, url)
     assert done.returncode == 2
@@ -243,8 +241,8 @@ class Far(LocalFileSystem):
 
 @pytest.mark.slow
 def test_a_killed_run_is_continued(
-    imapeval: Run_,
-    imapeval_process: Callable[..., subprocess.Popen[str]],
+    imapeval: Command,
+    imapeval_process: Process,
     memory: Any,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -277,7 +275,7 @@ def test_a_killed_run_is_continued(
     assert len(results.splitlines()) == 3000
 
 
-def test_no_output_at_a_url_from_a_file(imapeval: Run_, tmp_path: Path, write_data: Callable[..., Path]) -> None:
+def test_no_output_at_a_url_from_a_file(imapeval: Command, tmp_path: Path, write_data: Callable[..., Path]) -> None:
     (tmp_path / "imapeval.toml").write_text('[score]\nout = "s3://elsewhere/run"\n')
     done = imapeval("score", write_data(SAMPLES), "--metrics", "rouge1")
     assert done.returncode == 2
@@ -328,7 +326,9 @@ def test_names_that_lead_out_of_the_folder(memory: Any, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("sign", ["", "/", "?", "#", "@", "[", "%2F", " "])
 @pytest.mark.parametrize("start", ["", "21/"])
-def test_no_password_of_a_url_is_shown(imapeval: Run_, write_data: Callable[..., Path], start: str, sign: str) -> None:
+def test_no_password_of_a_url_is_shown(
+    imapeval: Command, write_data: Callable[..., Path], start: str, sign: str
+) -> None:
     password = f"{start}hunter{sign}22pw"
     # Nobody listens there; fsspec's FTP connects when it is opened.
     url = f"ftp://user-1:{password}@127.0.0.1:1/x/run"

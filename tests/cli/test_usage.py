@@ -216,28 +216,26 @@ def test_two_extractions_to_one_file_at_once(
         assert first.returncode == 0
 
 
+@pytest.mark.parametrize("where", ["file", "option"])
 def test_the_command_to_go_on_names_the_limit_to_raise(
-    imapeval: Command, write_data: WriteData, options: list[str], monkeypatch: pytest.MonkeyPatch
+    imapeval: Command,
+    write_data: WriteData,
+    tmp_path: Path,
+    options: list[str],
+    where: str,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     command = ["score", write_data(SAMPLES), "--metrics", "imapscore", "--out", "run", "--price", "1,4", *options]
-    command += ["--max-cost", "0.0150"]
+    if where == "file":
+        (tmp_path / "imapeval.toml").write_text("max-cost = 0.0150\n")
+    else:
+        command += ["--max-cost", "0.0150"]
     monkeypatch.setattr(sys, "argv", ["imapeval", *map(str, command)])
     done = imapeval(*command)
     said = " ".join(done.stderr.split())
     assert done.returncode == 2
     assert "To resume: imapeval score" in said
     assert said.endswith("--max-cost MORE")
-
-
-def test_a_limit_from_a_file_is_raised_by_an_option(
-    imapeval: Command, write_data: WriteData, tmp_path: Path, options: list[str], monkeypatch: pytest.MonkeyPatch
-):
-    (tmp_path / "imapeval.toml").write_text("max-cost = 0.0150\n")
-    command = ["score", write_data(SAMPLES), "--metrics", "imapscore", "--out", "run", "--price", "1,4", *options]
-    monkeypatch.setattr(sys, "argv", ["imapeval", *map(str, command)])
-    done = imapeval(*command)
-    assert done.returncode == 2
-    assert " ".join(done.stderr.split()).endswith("--max-cost MORE")
 
 
 @pytest.mark.usefixtures("apart")

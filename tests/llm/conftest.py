@@ -19,7 +19,7 @@ import pytest
 from imapeval.llm.providers.openai import OpenAIModel
 
 SERVE = """
-import sys, threading
+import sys
 import xllamacpp
 
 params = xllamacpp.CommonParams()
@@ -99,15 +99,15 @@ def smollm2(llama_url):
     return ShortModel(OpenAIModel("smollm2", base_url=llama_url))
 
 
-def wait_until_up(url, process, log):
-    deadline = time.monotonic() + 60
+def wait_until_up(url, process, log, *, seconds=60):
+    deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and process.poll() is None:
         try:
             with urllib.request.urlopen(url, timeout=2):
                 return
         except OSError:
             time.sleep(0.1)
-    pytest.fail(f"the llama.cpp server did not start: {log.read_text()[-2000:]}")
+    pytest.fail(f"the server did not start: {log.read_text()[-2000:]}")
 
 
 def free_port():

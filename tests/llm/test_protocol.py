@@ -17,10 +17,12 @@ requests = st.builds(
     temperature=st.sampled_from([0.0, 0.9]),
     seed=st.none() | st.integers(0, 1),
     logprobs=st.integers(0, 1),
+    given=st.sampled_from(["", "x"]),
 )
 
 
 def test_canonical_holds_the_whole_request():
+    # As written before requests could ask for probabilities, or be about a given text: caches are found by it.
     assert json.loads(canonical_json(REQUEST, "openai:m")) == {
         "identity": "openai:m",
         "messages": [{"role": "user", "content": "头痛"}],

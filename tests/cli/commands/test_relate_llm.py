@@ -106,15 +106,10 @@ def test_a_dry_run_foresees_relations(imapeval: Command, write_data: WriteData, 
 
 
 @pytest.mark.parametrize(
-    ("status", "said", "failure", "again"),
+    ("status", "said", "failure"),
     [
-        (
-            200,
-            "All is well.",
-            {"stage": "matching", "kind": "unreadable-completion", "raw": "All is well."},
-            ["value-relation"],
-        ),
-        (400, {"error": {"message": "no"}}, {"stage": "llm", "kind": "bad-request"}, ["value-relation"]),
+        (200, "All is well.", {"stage": "matching", "kind": "unreadable-completion", "raw": "All is well."}),
+        (400, {"error": {"message": "no"}}, {"stage": "llm", "kind": "bad-request"}),
     ],
     ids=["unreadable", "refused"],
 )
@@ -126,7 +121,6 @@ def test_score_keeps_what_the_model_said_and_where_it_failed(
     status: int,
     said: object,
     failure: dict[str, str],
-    again: list[str],
 ):
     relater.about_other = (status, said)
     command = ["score", write_data(SAMPLES), "--metrics", "imapscore", "--out", "run", *options]
@@ -143,7 +137,7 @@ def test_score_keeps_what_the_model_said_and_where_it_failed(
     before = len(relater.asked)
     relater.about_other = (200, json.dumps(RELATIONS))
     assert imapeval(*command).returncode == 0
-    assert relater.asked[before:] == again
+    assert relater.asked[before:] == ["value-relation"]
     assert read(Path("run/results.jsonl"))["other"]["failure"] is None
 
 

@@ -43,18 +43,6 @@ async def test_a_completion_is_paid_for_once(tmp_path):
     assert cached.identity == "scripted"
 
 
-async def test_usage_and_finish_reason_are_cached(tmp_path):
-    class Counting:
-        identity = "counting"
-
-        async def complete(self, request):
-            return Completion("text", "stop", "m-2026", Usage(11, 7))
-
-    cached = CachedModel(Counting(), tmp_path / "c.sqlite")
-    await cached.complete(REQUEST)
-    assert await cached.complete(REQUEST) == Completion("text", "stop", "m-2026", Usage(11, 7), cached=True)
-
-
 @pytest.mark.parametrize(
     "other",
     [

@@ -12,7 +12,7 @@ from imapeval.llm.middleware.budget import BudgetedModel, Ledger
 from imapeval.llm.middleware.cache import CachedModel
 from imapeval.llm.middleware.retry import RetryingModel
 from imapeval.llm.prices import Price
-from imapeval.llm.protocol import Message, Request, Token, Usage, canonical_json
+from imapeval.llm.protocol import Request, Token, Usage
 from imapeval.llm.providers.echo_logprobs import parse_reply, token_ends
 from imapeval.llm.providers.openai import OpenAIModel
 from imapeval.llm.tokens import estimate
@@ -67,16 +67,6 @@ async def test_is_paid_for_once(faulty, tmp_path):
     first, second = await model.complete(REQUEST), await model.complete(REQUEST)
     assert len(faulty.bodies) == 1
     assert (first.tokens, first.cached, second.cached) == (second.tokens, False, True)
-
-
-def test_requests_for_answers_keep_their_keys():
-    # Written by imapeval before requests could be about a given text.
-    request = Request((Message("user", "a"),))
-    assert json.loads(canonical_json(request, "m")) == {
-        "identity": "m", "json": False, "max_tokens": 2048, "messages": [{"content": "a", "role": "user"}],
-        "schema": None, "schema_name": "answer", "seed": None, "temperature": 0.0,
-    }  # fmt: skip
-    assert json.loads(canonical_json(REQUEST, "m"))["given"] == TEXT
 
 
 async def test_costs_what_the_text_has_of_tokens(faulty):

@@ -84,12 +84,6 @@ def test_missing_weights_are_an_error_at_once(tmp_path):
 
 
 @needs_llama
-def test_an_address_makes_no_sense(gguf):
-    with pytest.raises(UsageError, match="--base-url"):
-        open_model(f"local:{gguf}", base_url="http://127.0.0.1:1/v1")
-
-
-@needs_llama
 def test_the_identity_is_of_the_file_and_not_of_its_place(gguf, tmp_path):
     before = LlamaCppModel(str(gguf)).identity
     # By `(printf GGUF; head -c 1000 /dev/zero) | sha256sum`.

@@ -8,12 +8,10 @@ import gc
 import importlib.util
 import json
 import os
-import socket
 import subprocess
 import sys
 import threading
 import time
-import urllib.request
 import weakref
 
 import pytest
@@ -31,6 +29,7 @@ from imapeval.llm.providers.vllm import VLLMModel
 from imapeval.llm.registry import open_model
 from imapeval.metrics.judges.parsing.weights import weight_by_logprobs
 from imapeval.types import Failure, Sample
+from tests.llm.conftest import free_port, wait_until_up
 
 INSTALLED = importlib.util.find_spec("vllm") is not None
 
@@ -233,11 +232,6 @@ async def test_without_vllm_it_says_what_to_install(monkeypatch):
     assert (os.environ["VLLM_NO_USAGE_STATS"], os.environ["VLLM_LOGGING_LEVEL"]) == ("1", "INFO")
 
 
-def test_an_address_is_refused():
-    with pytest.raises(UsageError, match="--base-url"):
-        open_model("vllm:m", base_url="http://127.0.0.1:8000/v1")
-
-
 def test_arguments_are_json_or_text_and_those_that_tell_are_part_of_the_identity():
     given = {}
 
@@ -300,9 +294,7 @@ def in_process():
 @pytest.fixture(scope="module")
 def server_url(tmp_path_factory):
     """Address of a real vLLM server with the model, called "small"."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     log = tmp_path_factory.mktemp("vllm") / "log"
     # Not `vllm serve`: in the build for processors it does not find itself ("No package metadata was found for vllm").
     command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", MODEL]
@@ -313,15 +305,7 @@ def server_url(tmp_path_factory):
     command += ["--host", "127.0.0.1", "--port", str(port)]
     with log.open("w") as out, subprocess.Popen(command, stdout=out, stderr=out) as process:
         try:
-            deadline = time.monotonic() + 600
-            while True:
-                try:
-                    with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5):
-                        break
-                except OSError:
-                    if process.poll() is not None or time.monotonic() > deadline:
-                        pytest.fail(f"the vLLM server did not start: {log.read_text()[-3000:]}")
-                    time.sleep(0.5)
+            wait_until_up(f"http://127.0.0.1:{port}/health", process, log, seconds=600)
             yield f"http://127.0.0.1:{port}/v1"
         finally:
             process.terminate()

@@ -120,33 +120,22 @@ def test_half_a_list_is_none(read, completion):
 
 
 @pytest.mark.parametrize(
-    ("read", "completion"),
+    ("read", "completion", "kind"),
     [
-        (read_facts, '{"facts": ["Rest helps."], "facts": []}'),
-        (read_support, '{"supported": true, "supported": false}'),
-        (read_questions, '{"questions": [{"question": "q?", "answer": "rest", "answer": ""}]}'),
-        (read_one_answer, '{"answers": [{"number": 1, "answer": "a", "Answer": ""}]}'),
-        (read_one_overlap, '{"scores": [{"number": 1, "score": 1, "score": 5}]}'),
+        (read_facts, '{"facts": ["Rest helps."], "facts": []}', "different-objects"),
+        (read_support, '{"supported": true, "supported": false}', "different-objects"),
+        (read_questions, '{"questions": [{"question": "q?", "answer": "rest", "answer": ""}]}', "different-objects"),
+        (read_one_answer, '{"answers": [{"number": 1, "answer": "a", "Answer": ""}]}', "different-objects"),
+        (read_one_overlap, '{"scores": [{"number": 1, "score": 1, "score": 5}]}', "different-objects"),
+        (read_facts, '{"facts": [], "facts": []}', "unreadable-completion"),
+        (read_support, '{"supported": true, "supported": true}', "unreadable-completion"),
+        (read_one_overlap, '{"scores": [{"number": 1, "score": 5, "Score": 5}]}', "unreadable-completion"),
     ],
 )
-def test_a_key_with_two_contents_is_none(read, completion):
+def test_a_key_that_is_there_twice(read, completion, kind):
     with pytest.raises(ExtractionError) as caught:
         read(completion)
-    assert (caught.value.kind, caught.value.raw) == ("different-objects", completion)
-
-
-@pytest.mark.parametrize(
-    ("read", "completion"),
-    [
-        (read_facts, '{"facts": [], "facts": []}'),
-        (read_support, '{"supported": true, "supported": true}'),
-        (read_one_overlap, '{"scores": [{"number": 1, "score": 5, "Score": 5}]}'),
-    ],
-)
-def test_a_key_that_is_there_twice_is_not_the_asked_form(read, completion):
-    with pytest.raises(ExtractionError) as caught:
-        read(completion)
-    assert (caught.value.kind, caught.value.raw) == ("unreadable-completion", completion)
+    assert (caught.value.kind, caught.value.raw) == (kind, completion)
 
 
 REFUSALS = ["I'm sorry, but I can't help with that.", "As an AI, I give no advice.", "抱歉，我无法提供医疗建议。"]

@@ -529,10 +529,20 @@ def test_scores_of_other_scales(completion, low, high, score):
     assert read_score(completion, scale=Scale(low, high), labels=(*LABELS, "empathy")) == score
 
 
-@pytest.mark.parametrize(("completion", "low", "high"), [("0", 1, 10), ("11", 0, 10), ("4/5", 0, 10), ("-1", 0, 10)])
-def test_what_is_off_another_scale(completion, low, high):
+HALVES = Scale(0, 5, half_points=True)
+
+
+@pytest.mark.parametrize(
+    ("completion", "scale"),
+    [
+        ("0", Scale(1, 10)),
+        *((completion, Scale(0, 10)) for completion in ("11", "4/5", "-1")),
+        *((completion, HALVES) for completion in ("3.25", "5.5", '{"score": 0.1}', "3.5/4")),
+    ],
+)
+def test_what_is_off_another_scale(completion, scale):
     with pytest.raises(ExtractionError) as caught:
-        read_score(completion, scale=Scale(low, high))
+        read_score(completion, scale=scale)
     assert caught.value.kind == "off-scale"
 
 
@@ -548,14 +558,7 @@ def test_what_is_off_another_scale(completion, low, high):
     ],
 )
 def test_half_points(completion, score):
-    assert read_score(completion, scale=Scale(0, 5, half_points=True)) == score
-
-
-@pytest.mark.parametrize("completion", ["3.25", "5.5", '{"score": 0.1}', "3.5/4"])
-def test_what_is_off_a_scale_of_half_points(completion):
-    with pytest.raises(ExtractionError) as caught:
-        read_score(completion, scale=Scale(0, 5, half_points=True))
-    assert caught.value.kind == "off-scale"
+    assert read_score(completion, scale=HALVES) == score
 
 
 def test_the_scores_of_a_scale():

@@ -124,7 +124,7 @@ def test_a_weighted_score_stays_on_the_scale(logprobs, score):
 
 
 def test_weights_of_other_scales():
-    # (.5 * 0 + .25 * 9) / .75
+    # .5 * 0 + .25 * 9 + .25 * 5, of a mass of 1.
     token = place("0", n0=0.5, n9=0.25, n5=0.25)
     weighed = weigh(completion_of(token), scale=Scale(0, 9))
     assert weighed == WeightedScore(pytest.approx(0.25 * 9 + 0.25 * 5), pytest.approx(1.0))

@@ -1,6 +1,6 @@
 """The small models of `tests/metrics/expected/small_models.py`, the numbers made with them, and where to split."""
 
-import importlib.util
+import importlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,12 +19,7 @@ EXPECTED = Path(__file__).parents[2] / "expected"
 @pytest.fixture(scope="session")
 def small_models() -> ModuleType:
     """What saves the small models with which the expected numbers were made."""
-    spec = importlib.util.spec_from_file_location("small_models", EXPECTED / "small_models.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return importlib.import_module("tests.metrics.expected.small_models")
 
 
 @pytest.fixture(scope="session")
