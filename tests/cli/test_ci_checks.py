@@ -1,13 +1,14 @@
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from imapeval.evaluation.runs import Result, RunSettings, RunWriter
+from imapeval.evaluation.runs import Run
 from imapeval.report import run_page
-from imapeval.types import Sample, Score
+from imapeval.types import Sample
 from tests.cli.conftest import Command, Process, WriteData
 
 SAMPLES = [
@@ -158,13 +159,8 @@ def test_a_file_that_cannot_be_written(imapeval: Command, write_data: WriteData,
 
 
 @pytest.mark.parametrize(("most", "code"), [("40", 0), ("39.9", 1)])
-def test_lower_is_better(imapeval: Command, tmp_path: Path, most: str, code: int):
-    results = [
-        Result(sample.id, "perplexity", Score(value), "p") for sample, value in zip(SAMPLES, (30.0, 50.0), strict=True)
-    ]
-    with RunWriter(tmp_path / "run", SAMPLES, settings=RunSettings({"perplexity": "p"})) as run:
-        run.add(imaps=[], results=results)
-        run.finish()
+def test_lower_is_better(imapeval: Command, write_run: Callable[..., Run], tmp_path: Path, most: str, code: int):
+    write_run("run", SAMPLES, {"perplexity": [30.0, 50.0]})
     done = imapeval("report", "run", "--threshold", f"perplexity={most}", "--summary", "summary.md")
     assert done.returncode == code
     said = f"perplexity: the mean 40.000 of 2 scored is {'above' if code else 'at most'} {most}."
@@ -173,10 +169,10 @@ def test_lower_is_better(imapeval: Command, tmp_path: Path, most: str, code: int
     assert "| b | two | 50.0 |  |\n| a | one | 30.0 |  |" in (tmp_path / "summary.md").read_text(encoding="utf-8")
 
 
-def test_of_a_metric_that_is_not_installed_here_nobody_knows_which_way_is_better(imapeval: Command, tmp_path: Path):
-    with RunWriter(tmp_path / "run", SAMPLES, settings=RunSettings({"theirs": "t"})) as run:
-        run.add(imaps=[], results=[Result(sample.id, "theirs", Score(0.5), "t") for sample in SAMPLES])
-        run.finish()
+def test_of_a_metric_that_is_not_installed_here_nobody_knows_which_way_is_better(
+    imapeval: Command, write_run: Callable[..., Run]
+):
+    write_run("run", SAMPLES, {"theirs": [0.5, 0.5]})
     assert imapeval("report", "run", "--junit", "scores.xml", "--summary", "summary.md").returncode == 0
     for limit in ("theirs=0.4", "theirs = 0.4"):
         done = imapeval("report", "run", "--threshold", limit)

@@ -1,17 +1,13 @@
 """Processes that share a cache of completions: each request is asked by one of them, also where one dies."""
 
 import asyncio
-import json
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
 import textwrap
-import threading
 import time
-from collections import Counter
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -20,6 +16,7 @@ from imapeval.llm.middleware import cache
 from imapeval.llm.middleware.cache import CachedModel
 from imapeval.llm.protocol import Completion, Message, Request, Usage
 from imapeval.llm.providers.scripted import ScriptedModel
+from tests.cli.conftest import Stub, make_reply
 
 REQUESTS = 600
 
@@ -28,42 +25,19 @@ def ask(number: int) -> Request:
     return Request((Message("user", str(number)),))
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        with self.server.lock:
-            self.server.seen[body["messages"][0]["content"]] += 1
-        time.sleep(self.server.seconds)
-        choice = {"finish_reason": "stop", "message": {"content": body["messages"][0]["content"]}}
-        content = json.dumps({"choices": [choice], "usage": {"prompt_tokens": 10, "completion_tokens": 1}}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format, *args):  # noqa: A002
-        pass
-
-
-class Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 64
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.lock = threading.Lock()
-        self.seen = Counter()
-        self.seconds = 0.05
-
-    def handle_error(self, request, client_address):
-        """Ignore it: a killed process breaks its connections."""
-
-
 @pytest.fixture
 def server(run_server):
-    return run_server(Server())
+    """Answers each request with its own text after `seconds`; `seen` are the texts it was asked."""
+
+    def answer(body):
+        (message,) = body["messages"]
+        server.seen.append(message["content"])
+        time.sleep(server.seconds)
+        return make_reply(message["content"], prompt_tokens=10, completion_tokens=1)
+
+    server = Stub(answer)
+    server.seen, server.seconds = [], 0.05
+    return run_server(server)
 
 
 PROCESS = textwrap.dedent("""
@@ -96,8 +70,7 @@ PROCESS = textwrap.dedent("""
 
 
 def start(path, server, *arguments):
-    url = f"http://127.0.0.1:{server.server_port}/v1"
-    call = [sys.executable, "-c", PROCESS, *map(str, (path, url, *arguments))]
+    call = [sys.executable, "-c", PROCESS, *map(str, (path, server.url, *arguments))]
     return subprocess.Popen(call, stdout=subprocess.PIPE, text=True, env={**os.environ, "OPENAI_API_KEY": ""})
 
 
@@ -112,7 +85,7 @@ def test_each_request_is_sent_by_only_one_of_three_processes(server, tmp_path):
         processes = (one, two, three)
         counts = [[*map(int, process.communicate(timeout=120)[0].split())] for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0]
-    assert server.seen.total() == len(server.seen) == REQUESTS
+    assert len(server.seen) == len(set(server.seen)) == REQUESTS
     assert [calls for calls, _, _ in counts] == [REQUESTS] * 3
     # What one process paid for is free for the others.
     assert sum(cached for _, cached, _ in counts) == 2 * REQUESTS
@@ -125,14 +98,14 @@ def test_a_process_that_died_on_this_machine_holds_up_no_other(server, tmp_path)
     server.seconds = 60  # no request is answered
     with start(path, server, 16, 600.0, 1.0) as killed:
         deadline = time.monotonic() + 60
-        while len(server.seen) < 16 and time.monotonic() < deadline:
+        while len(set(server.seen)) < 16 and time.monotonic() < deadline:
             time.sleep(0.02)
         killed.kill()
     server.seconds = 0.01
     with start(path, server, 16, 600.0, 1.0) as living:
         living.communicate(timeout=60)
     assert living.returncode == 0
-    assert server.seen.total() == 2 * 16
+    assert len(server.seen) == 2 * 16
 
 
 @pytest.mark.slow
@@ -143,20 +116,20 @@ def test_claims_of_a_killed_process_expire_with_the_lease(server, tmp_path):
     lease = 3.0
     with start(path, server, 40, lease, 1.0) as killed:
         deadline = time.monotonic() + 60
-        while len(server.seen) < 16 and time.monotonic() < deadline:
+        while len(set(server.seen)) < 16 and time.monotonic() < deadline:
             time.sleep(0.02)
         with start(path, server, 40, lease, 1.0) as living:
             time.sleep(2 * lease)
             # The claims have been renewed.
-            assert server.seen.total() == 16
+            assert len(server.seen) == 16
             server.seconds = 0.01
             os.kill(killed.pid, signal.SIGKILL)
             begun = time.monotonic()
             living.communicate(timeout=60)
     assert living.returncode == 0
     assert time.monotonic() - begun < 10 * lease
-    assert len(server.seen) == 40
-    assert server.seen.total() == 40 + 16
+    assert len(set(server.seen)) == 40
+    assert len(server.seen) == 40 + 16
 
 
 class Slow:

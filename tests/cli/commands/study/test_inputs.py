@@ -1,6 +1,7 @@
 """What all commands of `imapeval study` share: the runs and ratings that they read, and what they say of it."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +12,16 @@ import typer
 from imapeval.cli.commands.study.inputs import StudyOptions
 from imapeval.cli.main import app
 from imapeval.errors import UsageError
-from imapeval.evaluation.runs import Result, RunSettings, RunWriter
+from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter
 from imapeval.study.correlation.coefficients import all_coefficients, comparable_coefficients
 from imapeval.study.data.scales import RatingScale
 from imapeval.types import Sample, Score
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Path:
+def run(write_run: Callable[..., Run], tmp_path: Path) -> Path:
     samples = [Sample(f"a{n}", f"q{n}?", ("r",), "response", ratings={"accuracy": n}) for n in range(3)]
-    signatures = {"rouge1": "rouge1|v:1", "bleu": "bleu|v:1"}
-    with RunWriter(tmp_path / "run", samples, settings=RunSettings(signatures)) as writer:
-        results = [Result(s.id, name, Score(0.5), text) for s in samples for name, text in signatures.items()]
-        writer.add(imaps=[], results=results)
-        writer.finish()
+    write_run("run", samples, {"rouge1": [0.5] * 3, "bleu": [0.5] * 3})
     return tmp_path / "run"
 
 

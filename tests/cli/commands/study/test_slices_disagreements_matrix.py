@@ -1,13 +1,14 @@
 """`imapeval study slices`, `disagreements` and `matrix`."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from scipy import stats
 
 from imapeval.evaluation.imap_files import ImapRecord
-from imapeval.evaluation.runs import Result, RunSettings, RunWriter
+from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter
 from imapeval.types import Failure, Imap, Match, Pair, Relation, Sample, Score
 from tests.cli.conftest import Command
 
@@ -176,14 +177,9 @@ def test_matrix(imapeval: Command, run: Path):
     assert f"{1 - abs(found['values'][0][1]):.3f}: m with n" in table.stdout
 
 
-def test_matrix_needs_no_ratings(imapeval: Command, tmp_path: Path):
+def test_matrix_needs_no_ratings(imapeval: Command, write_run: Callable[..., Run], tmp_path: Path):
     samples = [Sample(str(n), f"q{n}?", ("r",), "a") for n in range(4)]
-    with RunWriter(tmp_path / "bare", samples, settings=RunSettings({"m": "m|v:1", "n": "n|v:1"})) as writer:
-        results = [
-            Result(str(n), name, Score(n * by), f"{name}|v:1") for name, by in (("m", 1), ("n", -1)) for n in range(4)
-        ]
-        writer.add(imaps=[], results=results)
-        writer.finish()
+    write_run("bare", samples, {"m": [0, 1, 2, 3], "n": [0, -1, -2, -3]})
     done = imapeval("study", "matrix", tmp_path / "bare", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["values"] == [[1, pytest.approx(-1)], [pytest.approx(-1), 1]]

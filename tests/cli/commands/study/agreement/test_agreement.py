@@ -1,10 +1,11 @@
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from imapeval.evaluation.runs import RunSettings, RunWriter
+from imapeval.evaluation.runs import Run
 from imapeval.study.agreement.measure import STATISTICS
 from imapeval.types import Sample
 from tests.cli.conftest import Command
@@ -69,11 +70,11 @@ def test_all_statistics(imapeval: Command, file: Path):
     assert "Cohen's kappa is between two" in reasons["cohen_kappa"]
 
 
-def test_questions_of_a_run_are_drawn_together(imapeval: Command, file: Path, tmp_path: Path):
+def test_questions_of_a_run_are_drawn_together(
+    imapeval: Command, write_run: Callable[..., Run], file: Path, tmp_path: Path
+):
     samples = [Sample(f"a{n}", f"question {n // 2}?", ("r",), "a", numbered=True) for n in range(38)]
-    with RunWriter(tmp_path / "run", samples, settings=RunSettings({"m": "m|v:1"})) as writer:
-        writer.add(imaps=[], results=[])
-        writer.finish()
+    write_run("run", samples, {"m": {}})
     alone, together = (
         imapeval("study", "agreement", file, "--dimensions", "accuracy", "--json", *more)
         for more in ((), ("--questions", tmp_path / "run"))

@@ -1,10 +1,11 @@
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from imapeval.evaluation.runs import Result, RunSettings, RunWriter
-from imapeval.types import Sample, Score
+from imapeval.evaluation.runs import Run
+from imapeval.types import Sample
 from tests.cli.conftest import Command
 
 
@@ -21,12 +22,10 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_preferences(imapeval: Command, file: Path, tmp_path: Path):
+def test_preferences(imapeval: Command, write_run: Callable[..., Run], file: Path, tmp_path: Path):
     samples = [Sample(f"{s}{n}", f"q{n}?", ("r",), "a", system=s) for s in "xyz" for n in range(12)]
-    with RunWriter(tmp_path / "run", samples, settings=RunSettings({"m": "m|v:1"})) as writer:
-        scores = {"x": 0.9, "y": 0.5, "z": 0.4}
-        writer.add(imaps=[], results=[Result(s.id, "m", Score(scores[s.system]), "m|v:1") for s in samples])
-        writer.finish()
+    scores = {"x": 0.9, "y": 0.5, "z": 0.4}
+    write_run("run", samples, {"m": [scores[s.system] for s in samples]})
     done = imapeval("study", "preferences", file, tmp_path / "run", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)
@@ -50,9 +49,7 @@ def test_preferences(imapeval: Command, file: Path, tmp_path: Path):
     only = json.loads(imapeval(*arguments, "--metrics", "other", "--json").stdout)["metrics"]
     assert only == both[1:]
     table.write_text("id,other\nx0,1\n")
-    with RunWriter(tmp_path / "again", samples[:12], settings=RunSettings({"m": "m|v:1"})) as writer:
-        writer.add(imaps=[], results=[Result(s.id, "m", Score(0.1), "m|v:1") for s in samples[:12]])
-        writer.finish()
+    write_run("again", samples[:12], {"m": [0.1] * 12})
     done = imapeval(*arguments[:4], tmp_path / "again", "--scores", table)
     assert (done.returncode, done.stdout) == (2, "")
     assert "x0" in done.stderr

@@ -1,33 +1,27 @@
 import json
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from imapeval.evaluation.runs import Result, RunSettings, RunWriter
+from imapeval.evaluation.runs import Run
 from imapeval.study.data.findings import Comparison
-from imapeval.types import Sample, Score
+from imapeval.types import Sample
 from tests.cli.conftest import Command
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Path:
+def run(write_run: Callable[..., Run], tmp_path: Path) -> Path:
     generator = np.random.default_rng(1)
     true = generator.normal(size=60)
     samples = [
         Sample(f"{n}", f"q{n // 2}?", ("r",), "a", "en", "xy"[n % 2], {"accuracy": round(float(t), 1)})
         for n, t in enumerate(true)
     ]
-    signatures = {name: f"{name}|v:1" for name in ("good", "poor", "poorer")}
-    with RunWriter(tmp_path / "run", samples, settings=RunSettings(signatures)) as writer:
-        results = [
-            Result(s.id, name, Score(float(weight * t + e)), signatures[name])
-            for name, weight in (("good", 3.0), ("poor", 0.3), ("poorer", 0.1))
-            for s, t, e in zip(samples, true, generator.normal(size=60), strict=True)
-        ]
-        writer.add(imaps=[], results=results)
-        writer.finish()
+    weights = {"good": 3.0, "poor": 0.3, "poorer": 0.1}
+    write_run("run", samples, {name: (by * true + generator.normal(size=60)).tolist() for name, by in weights.items()})
     return tmp_path / "run"
 
 

@@ -1,28 +1,25 @@
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from imapeval.evaluation.runs import Result, RunSettings, RunWriter
-from imapeval.types import Failure, Sample, Score
+from imapeval.evaluation.runs import Run
+from imapeval.types import Sample
 from tests.cli.conftest import Command
 
 RATINGS = [1.0, 2.0, 3.0, 4.0, 5.0]
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Path:
+def run(write_run: Callable[..., Run], tmp_path: Path) -> Path:
     samples = [
         Sample(f"{system}{n}", f"q{n}?", ("r",), "a", "en", system, {"accuracy": rating}, {"dataset": "[D]"})
         for system in ("x", "y")
         for n, rating in enumerate(RATINGS)
     ]
-    outcomes = [Failure("metric", "no-query", "?") if s.id == "y4" else Score(s.ratings["accuracy"]) for s in samples]
-    with RunWriter(tmp_path / "run", samples, settings=RunSettings({"m": "m|v:1"})) as writer:
-        results = [Result(s.id, "m", outcome, "m|v:1") for s, outcome in zip(samples, outcomes, strict=True)]
-        writer.add(imaps=[], results=results)
-        writer.finish()
+    write_run("run", samples, {"m": [None if s.id == "y4" else s.ratings["accuracy"] for s in samples]})
     return tmp_path / "run"
 
 
@@ -69,15 +66,15 @@ def test_table_and_notes(imapeval: Command, run: Path):
 
 
 @pytest.mark.parametrize("datasets", [1, 2])
-def test_one_system_has_no_second_table_except_for_several_data_sets(imapeval: Command, tmp_path: Path, datasets: int):
+def test_one_system_has_no_second_table_except_for_several_data_sets(
+    imapeval: Command, write_run: Callable[..., Run], tmp_path: Path, datasets: int
+):
     # Only a data set that is named by a word is part of the system's name.
     samples = [
         Sample(f"{n}", f"q{n}?", ("r",), "a", "en", "x", {"accuracy": rating}, {"dataset": n % datasets})
         for n, rating in enumerate(RATINGS)
     ]
-    with RunWriter(tmp_path / "run", samples, settings=RunSettings({"m": "m|v:1"})) as writer:
-        writer.add(imaps=[], results=[Result(s.id, "m", Score(s.ratings["accuracy"]), "m|v:1") for s in samples])
-        writer.finish()
+    write_run("run", samples, {"m": RATINGS})
     done = imapeval("study", "correlate", tmp_path / "run", "--resamples", "50")
     assert done.returncode == 0, done.stderr
     assert "Spearman's rho, within system" in done.stdout
