@@ -86,7 +86,7 @@ def make_reply(said: str | Any, prompt_tokens: int = 100, completion_tokens: int
     return 200, {"choices": [choice], "usage": usage}
 
 
-def export_batch(imapeval: Command, data: Path, *options: str | Path, out: str = "batches") -> dict[str, Any]:
+def export_batch(imapeval: Command, data: str | Path, *options: str | Path, out: str = "batches") -> dict[str, Any]:
     """Call `imapeval batch export`, and return what it prints."""
     done = imapeval("batch", "export", data, "--out", out, "--json", *options)
     assert done.returncode == 0, done.stderr
@@ -108,6 +108,23 @@ def answer_batch(
             record = {"id": f"{results.stem}-{number}", "custom_id": line["custom_id"], "response": response}
             file.write(json.dumps(record | {"error": None}) + "\n")
     return lines
+
+
+def run_batches(
+    imapeval: Command,
+    data: str | Path,
+    *options: str | Path,
+    answer: Callable[[dict[str, Any]], tuple[int, dict[str, Any]]],
+) -> list[list[dict[str, Any]]]:
+    """Export, answer and import until nothing is pending; return the lines of each round."""
+    rounds: list[list[dict[str, Any]]] = []
+    while (found := export_batch(imapeval, data, *options))["samples"]["pending"]:
+        assert len(rounds) < 20, "the batches do not come to an end"
+        results = Path(f"results-{len(rounds)}.jsonl")
+        rounds.append(answer_batch(found, results, answer))
+        done = imapeval("batch", "import", "batches", results)
+        assert done.returncode == 0, done.stderr
+    return rounds
 
 
 class Stub(ThreadingHTTPServer):

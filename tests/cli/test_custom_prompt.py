@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from imapeval.types import Sample
-from tests.cli.conftest import Command, Stub, WriteData, answer_batch, export_batch, make_reply, read_results
+from tests.cli.conftest import Command, Stub, WriteData, make_reply, read_results, run_batches
 
 Json = dict[str, Any]
 
@@ -83,15 +83,7 @@ def test_a_run_with_it(imapeval: Command, options: list[str], tmp_path: Path, se
 @pytest.mark.slow
 def test_through_batches(imapeval: Command, options: list[str], tmp_path: Path) -> None:
     options += ["--base-url", "http://127.0.0.1:9/v1"]
-    data, *others = options
-    for number in range(5):
-        found = export_batch(imapeval, Path(data), *others)
-        if not found["samples"]["pending"]:
-            break
-        results = tmp_path / f"results-{number}.jsonl"
-        answer_batch(found, results, lambda line: answer(line["body"]))
-        done = imapeval("batch", "import", "batches", results)
-        assert done.returncode == 0, done.stderr
+    run_batches(imapeval, *options, answer=lambda line: answer(line["body"]))
     done = imapeval("score", *options, "--batch", "batches", "--out", "run", "--max-failures", "3")
     assert done.returncode == 0, done.stderr
     results = read_results(tmp_path / "run")

@@ -16,6 +16,8 @@ OPTIONS = ("--llm", "openai:smollm2", "--base-url", "http://127.0.0.1:9/v1")
 
 def call(*args: object) -> subprocess.CompletedProcess[str]:
     result = CliRunner().invoke(app, [*map(str, args)])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
     return subprocess.CompletedProcess([*args], result.exit_code, result.stdout, result.stderr)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from imapeval.llm.structured.templates import find_texts
 from imapeval.types import Sample
-from tests.cli.conftest import Command, Stub, answer_batch
+from tests.cli.conftest import Command, Stub, answer_batch, run_batches
 from tests.cli.conftest import export_batch as export
 
 Json = dict[str, Any]
@@ -103,7 +103,7 @@ def take(imapeval: Command, *results: Path, folder: str = "batches") -> Json:
     return json.loads(done.stdout)
 
 
-def complete(imapeval: Command, data: Path, tmp_path: Path, *options: str) -> int:
+def complete(imapeval: Command, data: Path, *options: str) -> int:
     """Export and import until nothing is pending, with failures on the way; return how often."""
     failed: set[str] = set()
 
@@ -114,14 +114,7 @@ def complete(imapeval: Command, data: Path, tmp_path: Path, *options: str) -> in
         failed.add(key)
         return (500, {"error": {"message": "overloaded"}}) if fails else answer(line["body"])
 
-    for stage in range(1, 20):
-        found = export(imapeval, data, *options)
-        if not found["samples"]["pending"]:
-            return stage - 1
-        results = tmp_path / f"results-{stage}.jsonl"
-        answer_batch(found, results, answer_or_fail)
-        take(imapeval, results)
-    raise AssertionError("the batches do not come to an end")
+    return len(run_batches(imapeval, data, *options, answer=answer_or_fail))
 
 
 def lines_of(run: Path, name: str) -> set[str]:
@@ -139,7 +132,7 @@ def test_a_run_through_batches_is_the_run_made_live(
     assert stub.calls > 0
     monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "other-cache"))
     stub.calls = 0
-    assert complete(imapeval, data, tmp_path, *options) >= 3
+    assert complete(imapeval, data, *options) >= 3
     batched = imapeval("score", data, *options, "--out", "batched")
     assert batched.returncode == 0, batched.stderr
     assert stub.calls == 0
@@ -155,7 +148,7 @@ def test_a_model_that_takes_no_temperature(
     imapeval("extract", data, *options, "--out", "live.jsonl")
     monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "other-cache"))
     stub.calls = 0
-    complete(imapeval, data, tmp_path, *options)
+    complete(imapeval, data, *options)
     imapeval("extract", data, *options, "--out", "batched.jsonl")
     assert stub.calls == 0
     assert (tmp_path / "batched.jsonl").read_bytes() == (tmp_path / "live.jsonl").read_bytes() != b""
@@ -169,7 +162,7 @@ def test_second_attempts_and_failures_are_those_of_a_live_run(
     live = imapeval("extract", data, *options, "--out", "live.jsonl", "--json")
     monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "other-cache"))
     stub.calls = 0
-    complete(imapeval, data, tmp_path, *options)
+    complete(imapeval, data, *options)
     batched = imapeval("extract", data, *options, "--out", "batched.jsonl", "--json", "--batch", "batches")
     assert stub.calls == 0
     assert (tmp_path / "batched.jsonl").read_bytes() == (tmp_path / "live.jsonl").read_bytes()
@@ -184,7 +177,7 @@ def test_second_attempts_and_failures_are_those_of_a_live_run(
 def test_what_failed_for_good_is_asked_again(imapeval: Command, stub: Stub, tmp_path: Path):
     data = write_samples(tmp_path / "data.jsonl", FLAWED)
     options = ("--llm", "openai:stub", "--base-url", stub.url)
-    complete(imapeval, data, tmp_path, *options)
+    complete(imapeval, data, *options)
     # The last export of `complete` wrote both attempts at the one sample that the model refuses for good.
     found = export(imapeval, data, *options)
     assert (found["requests"], found["waiting"]) == (0, 2)

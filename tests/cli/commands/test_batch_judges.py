@@ -10,7 +10,7 @@ import pytest
 
 from imapeval.llm.structured.templates import find_texts
 from imapeval.types import Sample
-from tests.cli.conftest import Command, Stub, WriteData, answer_batch, make_reply, read_results
+from tests.cli.conftest import Command, Stub, WriteData, answer_batch, make_reply, read_results, run_batches
 from tests.cli.conftest import export_batch as export
 
 Json = dict[str, Any]
@@ -83,26 +83,14 @@ def stub(serve: Callable[..., Stub]) -> Stub:
     return serve(lambda body: make_reply(judge(body)))
 
 
-def answer_files(found: Json, results: Path) -> list[str]:
-    """Answer exported requests; return what was asked, by the names of the prompts."""
-    lines = answer_batch(found, results, lambda line: make_reply(judge(line["body"])))
+def answer(line: Json) -> tuple[int, Json]:
+    return make_reply(judge(line["body"]))
+
+
+def find_prompts(lines: list[Json]) -> list[str]:
+    """Return what was asked, by the names of the prompts."""
     forms = [line["body"].get("response_format", {"json_schema": {"name": "prometheus"}}) for line in lines]
     return [form["json_schema"]["name"] for form in forms]
-
-
-def complete(imapeval: Command, data: Path, tmp_path: Path, *options: str) -> list[set[str]]:
-    """Export and import until nothing is pending; return what was asked in each round."""
-    rounds: list[set[str]] = []
-    for number in range(12):
-        found = export(imapeval, data, *options)
-        if not found["samples"]["pending"]:
-            assert (found["requests"], found["samples"]["complete"]) == (0, len(SAMPLES))
-            return rounds
-        results = tmp_path / f"results-{number}.jsonl"
-        rounds.append(set(answer_files(found, results)))
-        done = imapeval("batch", "import", "batches", results)
-        assert done.returncode == 0, done.stderr
-    raise AssertionError("the batches do not come to an end")
 
 
 @pytest.mark.slow
@@ -115,7 +103,7 @@ def test_judges_through_batches_say_what_they_say_live(
     assert live.returncode == 0, live.stderr
     monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "other-cache"))
     stub.calls = 0
-    rounds = complete(imapeval, data, tmp_path, *options)
+    rounds = [set(find_prompts(lines)) for lines in run_batches(imapeval, data, *options, answer=answer)]
     batched = imapeval("score", data, *options, "--out", "batched", "--batch", "batches")
     assert batched.returncode == 0, batched.stderr
     # Out of the cache, also without saying that there were batches.
@@ -135,7 +123,7 @@ def test_further_stages_are_announced(imapeval: Command, write_data: WriteData, 
     for metric, further in (("prometheus", 0), ("factscore", len(SAMPLES)), ("blend", len(SAMPLES))):
         found = export(imapeval, data, *options, "--metrics", metric)
         assert found["samples"] == {"complete": 0, "pending": 3, "further": further, "failed": {}}
-    asked = answer_files(found, tmp_path / "results.jsonl")
+    asked = find_prompts(answer_batch(found, tmp_path / "results.jsonl", answer))
     assert asked == ["question-imap"] * 2
     assert imapeval("batch", "import", "batches", "results.jsonl").returncode == 0
     # A blend takes a rating of the texts, and their facts.
@@ -169,7 +157,7 @@ def test_ready_imaps_are_judged_at_once(imapeval: Command, write_data: WriteData
         "graph",
     )
     found = export(imapeval, data, *options)
-    assert answer_files(found, tmp_path / "results.jsonl") == ["judge"] * 2
+    assert find_prompts(answer_batch(found, tmp_path / "results.jsonl", answer)) == ["judge"] * 2
     assert imapeval("batch", "import", "batches", "results.jsonl").returncode == 0
     done = imapeval("score", data, *options, "--batch", "batches", "--out", "run", "--max-failures", "0")
     assert done.returncode == 0, done.stderr
@@ -193,7 +181,7 @@ def test_relations_through_batches(imapeval: Command, write_data: WriteData, tmp
     options = ("--llm", "openai:stub", *ELSEWHERE, "--metrics", "imapscore", "--imaps", "imaps.jsonl")
     options = (*options, "--relations", "llm")
     found = export(imapeval, data, *options)
-    assert answer_files(found, tmp_path / "results.jsonl") == ["value-relation"]
+    assert find_prompts(answer_batch(found, tmp_path / "results.jsonl", answer)) == ["value-relation"]
     assert imapeval("batch", "import", "batches", "results.jsonl").returncode == 0
     done = imapeval("score", data, *options, "--batch", "batches", "--out", "run")
     assert done.returncode == 0, done.stderr
