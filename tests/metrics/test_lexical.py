@@ -68,6 +68,14 @@ def test_rouge_of_lin_2004():
     assert [value(score("rougeS", reference, text)) for text in responses] == pytest.approx([3 / 6, 1 / 6, 2 / 6])
 
 
+def test_rouge_of_equal_shares_is_equal():
+    # F = 2 x 2 / 33; 2 P R / (P + R), of three roundings, differs in the last digit for some of the lengths.
+    for longer in range(2, 32):
+        reference = "a b " + " ".join(f"x{number}" for number in range(longer - 2))
+        response = "a b " + " ".join(f"y{number}" for number in range(31 - longer))
+        assert value(score("rouge1", reference, response)) == 4 / 33
+
+
 def test_rouge_s_counts_pairs_up_to_its_gap():
     # 6 words: 5 neighbours and 4, 3, 2, 1 pairs with 1, 2, 3, 4 words between; "a f" has 4 between.
     words = "one two three four five six"

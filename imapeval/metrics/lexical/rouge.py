@@ -68,12 +68,11 @@ class _Rouge(Metric):
             return NO_REFERENCE_TOKENS
         given = split_for_rouge(case.response, case.lang)
         shared, in_reference, in_response = self._measure_overlap(expected, given)
-        precision, recall = shared / max(1, in_response), shared / max(1, in_reference)
-        both = precision + recall
         parts = {
-            "precision": precision,
-            "recall": recall,
-            "fmeasure": 2 * precision * recall / both if both else 0.0,
+            "precision": shared / max(1, in_response),
+            "recall": shared / max(1, in_reference),
+            # Equal to 2 P R / (P + R), but rounded only once: answers with the same share have the same score.
+            "fmeasure": 2 * shared / max(1, in_reference + in_response),
         }
         return Score(parts[self.measure], parts)
 

@@ -55,6 +55,13 @@ def run(tmp_path: Path) -> Run:
     return write(tmp_path / "run", {"rouge1": [Score(0.5), Score(0.25), FAILED], "other": [Score(1), FAILED, Score(2)]})
 
 
+def test_scores_that_differ_by_rounding_are_equal(tmp_path: Path):
+    # The same share of words, computed as 4 / 33 and by way of precision and recall.
+    run = write(tmp_path / "run", {"rouge1": [Score(4 / 33), Score(0.12121212121212123), FAILED]})
+    first, second = join_ratings([run])[0].scores[:, 0]
+    assert first == second == pytest.approx(4 / 33, rel=1e-11)
+
+
 def test_ratings_of_the_data(run: Run):
     rated, account = join_ratings([run])
     assert rated.ids == ("x1", "y1")
