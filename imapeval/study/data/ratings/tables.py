@@ -16,6 +16,8 @@ Ids may repeat between the systems that a column `system` names; all ids are the
 
 Where columns are named `ratings.<dimension>`, or a JSON record has an object `ratings`, only these are ratings, so a
 data file that contains ratings can be read directly.
+
+Of a study's `imapeval rate export --all`, only the rows whose `kind` is `rating` are read.
 """
 
 from __future__ import annotations
@@ -40,6 +42,9 @@ _PREFIX = "ratings."
 _SEPARATORS = "_- .:"
 """What stands between a rater and a dimension in the name of a column."""
 
+STUDY_KINDS = frozenset({"training", "rating", "repeat", "gold", "attention", "adjudication"})
+"""The values of the column `kind` in a study's export."""
+
 _NUMBERED = re.compile(r"\D{0,20}\d+")
 """Names such as "r1" and "Rater 2": of raters rather than dimensions."""
 
@@ -50,7 +55,7 @@ def read_table(source: RatingsSource) -> Iterator[RatingEntry]:
     Raises:
         InputError: A column is missing, or a cell has an invalid value.
     """
-    rows = [replace(row, fields=_flatten(row, source)) for row in source.rows]
+    rows = _leave_out_kinds(source, [replace(row, fields=_flatten(row, source)) for row in source.rows])
     if any(isinstance(row.fields.get("ratings"), dict) for row in source.rows):
         _require_objects(source)
     found = dict.fromkeys(name for row in rows for name in row.fields)
@@ -91,6 +96,19 @@ def read_table(source: RatingsSource) -> Iterator[RatingEntry]:
         name = None if system is None else entry.row.fields.get(system)
         source.require_usable(name, entry.row)
         yield entry if is_blank(name) else replace(entry, system=str(name).strip())
+
+
+def _leave_out_kinds(source: RatingsSource, rows: list[Row]) -> list[Row]:
+    """Return the rows without those of a study's export that are practice, checks, repeats or adjudication.
+
+    A table without a row of kind `rating`, such as one of adjudications alone, is read as it is.
+    """
+    kinds = [row.fields.get("kind") for row in rows]
+    is_export = "rating" in kinds and all(isinstance(kind, str) and kind in STUDY_KINDS for kind in kinds)
+    if not is_export or "kind" in source.columns.values() or "kind" in (source.wanted or ()):
+        return rows
+    source.left_out.update(f"rows of the kind {kind!r}" for kind in kinds if kind != "rating")
+    return [row for row, kind in zip(rows, kinds, strict=True) if kind == "rating"]
 
 
 def _find_system(source: RatingsSource, rows: list[Row], column: str) -> str | None:
