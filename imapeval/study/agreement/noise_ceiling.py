@@ -1,7 +1,7 @@
 """The noise ceiling: how well a perfect metric could agree with mean ratings that are themselves uncertain.
 
 `reliability` gives the reliability of the mean rating: ICC(3,k) if all raters rated all answers, less if the raters,
-and how strict they are, differ from answer to answer.
+and how strict they are, differ from answer to answer. Raters who always give the same are left out.
 
 A metric equal to the mean over all possible raters would correlate with the mean of these by the root of the
 reliability (Spearman 1904; Lord and Novick 1968). That is Pearson's r. For rank coefficients the root of
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from imapeval.study.agreement.constant_raters import leave_out_constant_raters
 from imapeval.study.agreement.measure import ONLY_AVERAGES, ratings_in_dimension
 from imapeval.study.agreement.rank_ceiling import MAX_STEPS, CeilingStatistic, measure_rank_ceilings
 from imapeval.study.agreement.reliability import explain_unreliable, measure_reliability
@@ -116,7 +117,8 @@ def find_ceilings(rated: Rated) -> list[Ceiling]:
         reason where only averages are known, where no answer has two ratings, or where raters agree no better than
         chance (within systems: in one of them).
     """
-    return [ceiling for dimension in rated.dimensions for ceiling in _find(rated, dimension)]
+    varied = leave_out_constant_raters(rated)
+    return [ceiling for dimension in rated.dimensions for ceiling in _find(varied, dimension)]
 
 
 def correct_for_attenuation(correlations: Sequence[Correlation], ceilings: Sequence[Ceiling]) -> list[Corrected]:

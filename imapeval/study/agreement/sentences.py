@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from imapeval.study.agreement.constant_raters import describe_constant_raters
 from imapeval.study.agreement.measure import STATISTICS
 from imapeval.study.correlation.coefficients import find_coefficient
 from imapeval.study.number_format import format_interval, format_number, format_percent, format_score
@@ -34,8 +35,8 @@ def describe_agreement(
 ) -> list[str]:
     """Return one to three sentences per dimension: how far raters agree, and how far a metric could.
 
-    The ceiling is that of this level and coefficient, if there is one. Nothing is said of a dimension whose statistics
-    no sentence quotes.
+    The last sentence names raters who always give the same rating, if there are any. The ceiling is that of this
+    level and coefficient, if there is one. Nothing is said of a dimension whose statistics no sentence quotes.
     """
     sentences: list[str] = []
     unknown: dict[str, list[str]] = {}
@@ -51,7 +52,7 @@ def describe_agreement(
             sentences.append(f"{dimension}: {said}")
     for reasons, dimensions in unknown.items():
         sentences.append(f"{', '.join(dimensions)}: agreement among raters cannot be measured: {reasons}.")
-    return sentences
+    return [*sentences, *describe_constant_raters(rated)]
 
 
 def find_headline(rows: Iterable[Agreement]) -> Agreement | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from imapeval.study.agreement.constant_raters import leave_out_constant_raters
 from imapeval.study.agreement.reliability import (
     explain_unreliable,
     find_single_reliability,
@@ -138,7 +139,7 @@ def find_panel(pilot: Rated, dimension: str, level: Level) -> Panel | Undefined:
 
     The level "within-system" takes the mean over systems, any other all answers together.
     """
-    table = pilot.by_rater.get(dimension)
+    table = leave_out_constant_raters(pilot).by_rater.get(dimension)
     if table is None:
         return Undefined("the ratings of single raters are not known")
     systems = np.array(pilot.systems) if level == "within-system" else np.zeros(len(table))

@@ -15,6 +15,7 @@ import numpy as np
 
 from imapeval._optional import require
 from imapeval.errors import UsageError
+from imapeval.study.agreement.constant_raters import leave_out_constant_raters
 from imapeval.study.agreement.noise_ceiling import correct_for_attenuation, find_ceilings
 from imapeval.study.agreement.reliability import find_single_reliability
 from imapeval.study.arrays import average_known
@@ -219,9 +220,11 @@ def count_worth(
     _require_raters(rated)
     ceilings = find_ceilings(rated) if ceilings is None else ceilings
     single: dict[str, float] = {}
+    # Those that the reliability of the ceilings is of.
+    by_rater = leave_out_constant_raters(rated).by_rater
     for row in ceilings:
         if (row.coefficient, row.level) == ("pearson", "global") and row.reliability is not None:
-            single[row.dimension] = find_single_reliability(row.reliability, rated.by_rater[row.dimension])
+            single[row.dimension] = find_single_reliability(row.reliability, by_rater[row.dimension])
     rows = correlate(rated, metrics=names, coefficients=("pearson",), levels=("global",))
     found: list[WorthInRaters] = []
     for row in correct_for_attenuation([row for row in rows if row.dimension != ALL], ceilings):

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from imapeval.study.agreement.constant_raters import leave_out_constant_raters
 from imapeval.study.agreement.reliability import measure_reliability
 from imapeval.study.correlation.coefficients import Undefined, find_coefficient
 from imapeval.study.data.findings import ALL
@@ -165,9 +166,10 @@ class _Controls:
 def _iterate_controls(rated: Rated) -> Iterator[tuple[str, _Controls]]:
     """Yield each dimension with its controls."""
     names = rated.dimensions
-    reliabilities = [_find_reliability(rated.by_rater.get(name)) for name in names]
+    by_rater = leave_out_constant_raters(rated).by_rater
+    reliabilities = [_find_reliability(by_rater.get(name)) for name in names]
     spreads = np.array([0.0 if found is None else 1 - min(1.0, found) for found in reliabilities])
-    noise = _correlate_noise([rated.by_rater.get(name) for name in names]) * np.sqrt(np.outer(spreads, spreads))
+    noise = _correlate_noise([by_rater.get(name) for name in names]) * np.sqrt(np.outer(spreads, spreads))
     if len(names) > 1:
         known = [found for found in reliabilities if found is not None]
         columns = {name: rated.ratings_of(name) for name in names}

@@ -33,12 +33,15 @@ def ratings(
 ) -> None:
     """Summarise a file of ratings: who rated what, how often, and on which scale. Needs no run."""
     from imapeval.report.formatting import pluralize
+    from imapeval.study.agreement.constant_raters import describe_constant_raters
     from imapeval.study.data.join_report import describe_reading
+    from imapeval.study.data.rated import rated_without_scores
     from imapeval.study.data.ratings.summary import summarise_ratings
 
     found = options.read_ratings(file)
     summaries = summarise_ratings(found)
-    notes = describe_reading(found.left_out, found.unread, found.notes)
+    constant = describe_constant_raters(rated_without_scores(found))
+    notes = (*describe_reading(found.left_out, found.unread, found.notes), *constant)
     if json_output:
         content = {
             "kind": found.kind,

@@ -39,6 +39,7 @@ def raters(
     json_output: JsonOption = False,
 ) -> None:
     """Compare metrics with the raters themselves. Needs the ratings of individual raters."""
+    from imapeval.study.agreement.constant_raters import describe_constant_raters
     from imapeval.study.comparison.raters import compare_with_raters, count_worth, run_alternative_annotator_test
     from imapeval.study.correlation.coefficients import comparable_coefficients
     from imapeval.study.data.findings import Level
@@ -71,6 +72,8 @@ def raters(
     for row in (*worth, *tests):
         if row.reason:
             echo(f"Note: {row.metric}, {row.dimension}: {row.reason}.")
+    for sentence in describe_constant_raters(rated):
+        echo(sentence)
 
 
 def _to_json(row: "WorthInRaters") -> dict[str, object]:
