@@ -12,7 +12,7 @@ import inspect
 import math
 import os
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -34,8 +34,12 @@ REFERENCE_KEYS = (
 )
 """Keys under which question, response and reference are looked up in a dict; the first one that is not None counts."""
 
-_ROLES = {"user": "user", "human": "user", "system": "system", "assistant": "assistant", "ai": "assistant"}
-"""Chat roles by name, including LangChain's. Messages of other roles, such as tools, are not part of the dialogue."""
+_ROLES = {
+    **{"user": "user", "system": "system", "assistant": "assistant"},
+    **{"human": "user", "HumanMessageChunk": "user", "ai": "assistant", "AIMessageChunk": "assistant"},
+}
+"""Chat roles by name, including LangChain's, whose streamed messages are chunks. Messages of other roles, such as
+tools, are not part of the dialogue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +60,8 @@ class FieldKeys:
         """Return the arguments of `Scorer.score`."""
         asked = _find_text(question, QUESTION_KEYS if self.question is None else (self.question,))
         said = _last_assistant_text(_find_text(response, RESPONSE_KEYS if self.response is None else (self.response,)))
-        expected = _find_text(reference, REFERENCE_KEYS if self.reference is None else (self.reference,))
-        fields: dict[str, Any] = {"response": said, "reference": _read_references(expected)}
+        found = _find_text(reference, REFERENCE_KEYS if self.reference is None else (self.reference,))
+        fields: dict[str, Any] = {"response": said, "reference": _last_assistant_text(found)}
         messages = _list_messages(asked)
         if messages is None:
             return {"question": asked, **fields}
@@ -90,12 +94,14 @@ class RowColumns:
         for key in (self.question, self.reference):
             if key is not None and key not in row:
                 raise UsageError(f"the data has no {key!r}. It has: {', '.join(map(str, row))}.")
-        reference = row.get(self.reference or "reference")
-        if self.reference is None and reference is None:
-            reference = row.get("references")
+        references = (
+            {name: row.get(name) for name in ("reference", "references")}
+            if self.reference is None
+            else {"reference": row[self.reference]}
+        )
         return {
             "question": row.get(self.question or "question"),
-            "references" if isinstance(reference, list) else "reference": reference,
+            **references,
             "response": response,
             "lang": read_lang(row),
         }
@@ -119,7 +125,8 @@ def shared_scorer(**options: Any) -> Scorer:
     given = {name: value for name, value in options.items() if value is not None}
     # Otherwise a notebook would have to be started again once its key or server is corrected.
     server = [os.environ.get(name) for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL")]
-    key = repr((sorted(given.items()), server))
+    # Two models may have the same `repr`, such as one that leaves out their servers.
+    key = repr((sorted(given.items()), getattr(given.get("llm"), "identity", None), server))
     with _LOCK:
         if key not in _SCORERS:
             known = inspect.signature(Scorer).parameters
@@ -246,10 +253,10 @@ def _find_text(value: Any, keys: Sequence[str]) -> Any:
     # LangSmith passes an empty dict if there is nothing.
     if not fields:
         return None
-    found = [key for key in keys if key in fields]
+    found = [_to_plain(fields[key]) for key in keys if key in fields]
     if not found:
         return fields
-    return _to_plain(next((fields[key] for key in found if fields[key] is not None), None))
+    return next((value for value in found if value is not None), None)
 
 
 def _to_plain(value: Any) -> Any:
@@ -313,12 +320,3 @@ def _last_assistant_text(value: Any) -> Any:
         return value
     said = [_read_content(message) for message in messages if _speaker(message) == "assistant"]
     return said[-1] if said else None
-
-
-def _read_references(value: Any) -> Any:
-    value = _last_assistant_text(value)
-    if value is None or isinstance(value, str):
-        return value
-    # `list` of a dict would return its keys.
-    whole = isinstance(value, Mapping) or not isinstance(value, Iterable)
-    return [cast("Any", value)] if whole else list(cast("Iterable[Any]", value))

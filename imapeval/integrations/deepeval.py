@@ -24,7 +24,7 @@ from imapeval.errors import ProviderError, ServiceError, UsageError
 from imapeval.integrations.adapter import choose_scorer
 from imapeval.llm.protocol import Completion, Usage
 from imapeval.llm.providers import chat_format, openai
-from imapeval.report.thresholds import Threshold, make_threshold
+from imapeval.report.thresholds import judge_answer, make_threshold
 from imapeval.types import Score
 
 if TYPE_CHECKING:
@@ -122,23 +122,16 @@ class _MetricBase:
 
         None without a threshold; False for an answer without a score.
         """
-        if self.threshold is None:
+        limit = make_threshold(self.scorer.metrics[0], self.threshold)
+        if limit is None:
             self.success = None
-        elif self.error is not None or self.score is None:
-            self.success = False
         else:
-            self.success = self._make_limit(self.threshold).is_met_by(self.score)
+            self.success = self.error is None and self.score is not None and limit.is_met_by(self.score)
         return self.success
 
-    def _make_limit(self, threshold: float) -> Threshold:
-        first = self.scorer.metrics[0]
-        return Threshold(first.name, threshold, first.higher_is_better)
-
     def _explain(self, assessment: Assessment) -> str:
-        scored = assessment.outcomes[assessment.metric]
-        if self.threshold is None or not isinstance(scored, Score):
-            return assessment.reason
-        return f"{assessment.reason} {self._make_limit(self.threshold).judge(scored).doubt}".rstrip()
+        verdict = judge_answer(assessment.outcomes, make_threshold(self.scorer.metrics[0], self.threshold))
+        return assessment.reason if verdict is None else f"{assessment.reason} {verdict.doubt}".rstrip()
 
     def _check_kind(self, test_case: Any) -> Any:
         if not isinstance(test_case, self._case):
@@ -341,11 +334,7 @@ def _make_identity(model: Any) -> str:
         # In the same form as in the identity of `OpenAIModel`: without parts that may be secret.
         name = openai.model_identity(name, base_url=str(server)).removeprefix("openai:")
     temperature = getattr(model, "temperature", None)
-    return f"deepeval:{name}" + (f";temperature={temperature:g}" if _is_number(temperature) else "")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return f"deepeval:{name}" + (f";temperature={temperature:g}" if isinstance(temperature, int | float) else "")
 
 
 def _make_schema_class(schema: Mapping[str, Any]) -> type[BaseModel]:

@@ -60,10 +60,10 @@ def imapscore(
     """Score by imapScore, or by any metrics of imapeval.
 
     The question is the sample's input, as a dialogue where it is a list of messages; the references are its targets,
-    the response is the model's last output; `lang` in its metadata may be "en" or "zh". A score's value has a number
-    for each metric and, if `imapscore` is the only one, its parts; the explanation has the match table, the metadata
-    all parts, signatures and imaps. An answer without a score is `Score.unscored`; if only some metrics have no score,
-    these are NaN.
+    the response is the model's last output; `lang` in its metadata may be "en", "zh", "fr" or "other". A score's value
+    has a number for each metric and, if `imapscore` is the only one, its recall, precision, specificity and F1; the
+    explanation has the match table, the metadata all parts, signatures and imaps. An answer without a score is
+    `Score.unscored`; if only some metrics have no score, these are NaN.
 
     With a threshold, the value also has `passed` and `too_close`, 1 or 0, whose means are shares of answers; the
     explanation ends with the verdict, and the metadata have it with its interval.

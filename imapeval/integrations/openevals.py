@@ -27,7 +27,7 @@ def create_imapscore_evaluator(*, feedback_key: str | None = None, **options: An
     list.
 
     Args:
-        feedback_key: Another name for the metric.
+        feedback_key: Another name for the metric; `name` means the same.
         **options: `scorer`, a `Scorer` that is already open, or options of `imapeval.Scorer`; `threshold`, what the
             first metric's score has to reach or, if lower is better, must not exceed: the score stays a number, the
             comment ends with the verdict, and the metadata have it as `verdict`; `question_key`, `response_key` and
@@ -36,7 +36,8 @@ def create_imapscore_evaluator(*, feedback_key: str | None = None, **options: An
     Raises:
         UsageError: See `imapeval.Scorer`; or a scorer and options are both given, or one name for several metrics.
     """
-    host = HostScorer(name=feedback_key, **options)
+    options.setdefault("name", feedback_key)
+    host = HostScorer(**options)
 
     def score(*, inputs: Any, outputs: Any, reference_outputs: Any) -> Any:
         return _to_result(host, host.score(question=inputs, response=outputs, reference=reference_outputs))
@@ -53,7 +54,8 @@ def create_async_imapscore_evaluator(
     *, feedback_key: str | None = None, **options: Any
 ) -> Callable[..., Coroutine[Any, Any, Any]]:
     """Return an async evaluator; see `create_imapscore_evaluator`."""
-    host = HostScorer(name=feedback_key, **options)
+    options.setdefault("name", feedback_key)
+    host = HostScorer(**options)
 
     async def score(*, inputs: Any, outputs: Any, reference_outputs: Any) -> Any:
         return _to_result(host, await host.ascore(question=inputs, response=outputs, reference=reference_outputs))

@@ -82,7 +82,7 @@ class ImapScoreFixture:
         assessment = self._scorer.score(
             response=response, question=question, reference=reference, turns=turns, lang=lang, id=id
         )
-        asked = "" if assessment.sample is None else assessment.sample.question
+        asked = assessment.sample.question
         ranges = {metric.name: metric.range for metric in self._scorer.metrics}
         for name, outcome in assessment.outcomes.items():
             scored = isinstance(outcome, Score)
@@ -111,7 +111,7 @@ class ImapScoreFixture:
             question: The question.
             reference: The clinician's answer, or several, which the scorer's `references` combines.
             turns: A dialogue in place of `question`; its last turn is the user's.
-            lang: "en" or "zh"; None detects it from the question's script.
+            lang: "en", "zh", "fr" or "other"; None detects it from the question's script.
             id: Id of the answer.
             at_least: The lowest score that passes: of the first metric, or by metric.
             at_most: The highest score that passes, for metrics of which lower is better. Without either limit, the
@@ -186,8 +186,8 @@ class _ScoreSummary:
         if report.when == "teardown":
             if scores := getattr(report, "imapeval_scores", ()):
                 self._by_test[report.nodeid] = scores
-            close = [name for name, value in report.user_properties if value == _TOO_CLOSE]
-            if close := [name for name in close if name.startswith(_VERDICT_PREFIX)]:
+            # Values are not compared: those of other plugins and tests may be arrays.
+            if close := [name for name, _ in report.user_properties if name.startswith(_VERDICT_PREFIX)]:
                 self._close[report.nodeid] = [name.removeprefix(_VERDICT_PREFIX) for name in close]
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

@@ -17,7 +17,7 @@ from imapeval._optional import require
 from imapeval.errors import SampleError
 from imapeval.integrations.adapter import choose_scorer, explain
 from imapeval.report.thresholds import judge_answer, make_threshold
-from imapeval.scoring.arguments import make_row
+from imapeval.types import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 _NEEDED_FOR = "imapScore in RAGAS"
 _base: Any = require("ragas.metrics.base", distribution="ragas", extra="ragas", needed_for=_NEEDED_FOR)
 _result: Any = require("ragas.metrics.result", distribution="ragas", extra="ragas", needed_for=_NEEDED_FOR)
-
-_ROLES = {"human": "user", "ai": "assistant"}
 
 
 class RagasImapScore(_base.SimpleBaseMetric, _base.SingleTurnMetric, _base.MultiTurnMetric):
@@ -84,7 +82,8 @@ class RagasImapScore(_base.SimpleBaseMetric, _base.SingleTurnMetric, _base.Multi
         """Score one row.
 
         Args:
-            **columns: `user_input`, `response`, `reference`, and `lang` ("en" or "zh") to override detection.
+            **columns: `user_input`, `response`, `reference`, and `lang` ("en", "zh", "fr" or "other") to override
+                detection.
 
         Returns:
             A `MetricResult`. Its value is None if the row cannot be scored.
@@ -100,12 +99,12 @@ class RagasImapScore(_base.SimpleBaseMetric, _base.SingleTurnMetric, _base.Multi
 
     def batch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[Any]:
         """Score many rows at once; see `score`."""
-        found = self.scorer.score_all([_to_row(columns) for columns in inputs])
+        found = self.scorer.score_all([_to_arguments(columns) for columns in inputs])
         return [self._to_result(columns, assessment) for columns, assessment in zip(inputs, found, strict=True)]
 
     async def abatch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[Any]:
         """Score many rows at once; see `score`."""
-        found = await self.scorer.ascore_all([_to_row(columns) for columns in inputs])
+        found = await self.scorer.ascore_all([_to_arguments(columns) for columns in inputs])
         return [self._to_result(columns, assessment) for columns, assessment in zip(inputs, found, strict=True)]
 
     def _to_result(self, columns: Mapping[str, Any], assessment: Assessment) -> Any:
@@ -126,23 +125,18 @@ class RagasImapScore(_base.SimpleBaseMetric, _base.SingleTurnMetric, _base.Multi
 
     async def _score_sample(self, sample: Any) -> float:
         assessment = await self.scorer.ascore(**_to_arguments(sample.model_dump()))
-        if assessment.value is None:
+        outcome = assessment.outcomes[assessment.metric]
+        if isinstance(outcome, Failure):
             # `evaluate()` writes the reason to its log and NaN in place of the number, as for its own metrics.
-            raise SampleError(assessment.reason, kind=assessment.failure.kind if assessment.failure else "")
-        return assessment.value
+            raise SampleError(assessment.reason, kind=outcome.kind)
+        return outcome.value
 
 
 def _to_arguments(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `Scorer.score`."""
+    """Return the arguments of `Scorer.score`, which are an item of `Scorer.score_all` as well."""
     asked = columns.get("user_input")
     asks = {"question": asked} if asked is None or isinstance(asked, str) else {"turns": _read_turns(asked)}
     return {**asks, **{name: columns.get(name) for name in ("response", "reference", "lang")}}
-
-
-def _to_row(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a sample."""
-    absent: dict[str, Any] = {"question": None, "turns": None, "id_": ""}
-    return make_row(**{**absent, **_to_arguments(columns)})
 
 
 def _read_turns(messages: Any) -> Any:
@@ -155,7 +149,8 @@ def _read_turns(messages: Any) -> Any:
         fields: Any = getattr(message, "__dict__", message)
         if not hasattr(fields, "get"):
             turns.append(message)
-        elif fields.get("type") != "tool" and not (fields.get("tool_calls") and not fields.get("content")):
-            role = fields.get("type")
-            turns.append({"role": _ROLES.get(role, role), "content": fields.get("content")})
+            continue
+        role = fields.get("role") or fields.get("type")
+        if role != "tool" and not (fields.get("tool_calls") and not fields.get("content")):
+            turns.append({"role": "assistant" if role == "ai" else role, "content": fields.get("content")})
     return turns

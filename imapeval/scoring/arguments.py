@@ -6,8 +6,8 @@ import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
-from numbers import Number
+from dataclasses import asdict, replace
+from numbers import Integral, Number
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -15,20 +15,18 @@ from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.combine import References
 from imapeval.evaluation.samples import make_sample
 from imapeval.evaluation.samples.columns import choose_columns
-from imapeval.evaluation.samples.rows import is_missing
 from imapeval.llm.prices import Price, parse_price
 from imapeval.metrics import registry
 from imapeval.metrics.base import Device, Metric
-from imapeval.types import Failure, Sample, Turn
+from imapeval.types import Sample, Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from imapeval.evaluation.pipeline import LlmSettings
     from imapeval.evaluation.samples.columns import Columns
     from imapeval.llm.protocol import Model
-    from imapeval.types import Lang
 
 _MODEL_ATTRIBUTES = ("identity", "concurrency", "complete")
 """What a `Model` has."""
@@ -38,6 +36,8 @@ def choose_metrics(
     metrics: str | Sequence[str | Metric], options: Mapping[str, Mapping[str, str]] | None
 ) -> list[Metric]:
     """Return the metrics in the given order: those that are named, with their options, and metric objects.
+
+    "all-offline" stands for many, in its place.
 
     Raises:
         UsageError: A name is unknown, a metric is given as its class, or two metrics have the same name; or the options
@@ -62,10 +62,9 @@ def choose_metrics(
             if item.name in own or item.name in by_name:
                 raise UsageError(f"two metrics are called {item.name!r}. Give one of them another name.")
             own[item.name] = item
-    ordered = [_metric_name(item) for item in wanted]
     known = own | by_name
-    # "all-offline" stands for many.
-    chosen = {name: known[name] for name in ordered if name in known} | by_name
+    ordered = [name for item in wanted for name in (by_name if item == registry.ALL_OFFLINE else [_metric_name(item)])]
+    chosen = {name: known[name] for name in ordered if name in known}
     if not chosen:
         raise UsageError(f"{metrics!r} names no metric. `imapeval metrics` lists them.")
     return list(chosen.values())
@@ -119,13 +118,17 @@ def check_arguments(
     relations: str,
     references: str,
     kg: str | Path | None,
+    encoder: str,
     device: str,
 ) -> None:
-    """Check the language model and its settings, relations, references, graph and device.
+    """Check the language model and its settings, relations, references, graph, encoder and device.
 
     Raises:
-        UsageError: A value has the wrong type, is too low, or is not one of the allowed names.
+        UsageError: A value has the wrong type, is too low, or is not one of the allowed names; a model is given as its
+            class; or there is an address for a model that has its own.
     """
+    if isinstance(llm, type):
+        raise UsageError(f"llm is the class {llm.__name__}. Give an object of it: {llm.__name__}().")
     if not (llm is None or isinstance(llm, str) or all(hasattr(llm, name) for name in _MODEL_ATTRIBUTES)):
         raise UsageError(
             f"llm is {llm!r}. Give a name, such as 'openai:NAME', or a model with {', '.join(_MODEL_ATTRIBUTES)}."
@@ -140,8 +143,14 @@ def check_arguments(
         raise UsageError(f"max_cost is {most!r}. Give the most USD that the model may cost, 0 or more.")
     if not isinstance(cast("object", settings.base_url), str | None):
         raise UsageError(f"base_url is {settings.base_url!r}. Give the address of a server, http://HOST:PORT/v1.")
+    if settings.base_url is not None and not isinstance(llm, str | None):
+        raise UsageError(
+            "base_url is the address of a model that is given by name. This one is an object: leave it out."
+        )
     if not isinstance(cast("object", kg), str | PathLike | None):
         raise UsageError(f"kg is {kg!r}. Give the path of a graph that `imapeval kg build` made.")
+    if not isinstance(cast("object", encoder), str):
+        raise UsageError(f"encoder is {encoder!r}. Give 'use', or 'st:' and the name of a sentence-transformers model.")
     for name, value, known in (
         ("relations", relations, ("graph", "llm")),
         ("references", references, get_args(References)),
@@ -149,31 +158,6 @@ def check_arguments(
     ):
         if value not in known:
             raise UsageError(f"{name} is {value!r}. Give one of: {', '.join(known)}.")
-
-
-def make_row(
-    response: str | None,
-    question: str | None,
-    reference: str | Sequence[str] | None,
-    turns: Sequence[Turn | Mapping[str, str]] | None,
-    lang: Lang | None,
-    id_: str,
-) -> dict[str, Any]:
-    """Return the arguments of `Scorer.score` as the columns of a row."""
-    fields: dict[str, Any] = {"id": id_, "response": response, "question": question, "lang": lang}
-    if turns is not None:
-        fields["turns"] = _as_list(turns, _turn_to_dict)
-    if isinstance(reference, str) or reference is None:
-        fields["reference"] = reference
-    else:
-        fields["references"] = _as_list(reference)
-    return fields
-
-
-def _as_list(given: Any, read: Callable[[Any], Any] = lambda item: item) -> Any:
-    """Return a sequence as a list. Anything else is returned as it is; `make_samples` refuses it with a reason."""
-    whole = isinstance(given, str | Mapping) or not isinstance(given, Iterable)
-    return cast("Any", given) if whole else [read(item) for item in cast("Iterable[Any]", given)]
 
 
 def _turn_to_dict(turn: Any) -> Any:
@@ -186,9 +170,14 @@ def check_rows(given: Any) -> list[Sample | Mapping[str, Any]]:
     """Return samples and rows, or the rows of a data frame of pandas or polars, as a list.
 
     Raises:
-        UsageError: An item, or what was given, is something else, such as the name of a file.
+        UsageError: An item, or what was given, is something else, such as the name of a file; a sample is not one of
+            texts; or two columns have the same name.
     """
     if frame_library(given) == "pandas":
+        # `to_dict` would keep the last one.
+        if not given.columns.is_unique:
+            twice = given.columns[given.columns.duplicated()][0]
+            raise UsageError(f"two columns of the data frame are called {twice!r}. Rename one.")
         # pandas has NaN, NaT and NA for what is missing.
         given = given.astype(object).where(given.notna().to_numpy(), None).to_dict("records")
     elif frame_library(given) == "polars":
@@ -202,7 +191,20 @@ def check_rows(given: Any) -> list[Sample | Mapping[str, Any]]:
                 "score_all takes a data frame, or a list of samples, or of mappings with the columns of a file; this "
                 f"{'is' if alone else 'holds'} the {shown}. imapeval.read reads files."
             )
+        if isinstance(row, Sample):
+            _check_texts(row)
     return rows
+
+
+def _check_texts(sample: Sample) -> None:
+    # Callers without a type checker may pass None, or one text as the references, whose characters would count.
+    references = cast("object", sample.references)
+    listed = cast("Sequence[object]", references) if isinstance(references, tuple | list) else (None,)
+    if not all(isinstance(text, str) for text in (cast("object", sample.question), *listed)):
+        raise UsageError(
+            f"the sample {sample.id!r} has the question {str(sample.question)[:80]!r} and the references "
+            f"{str(cast('object', references))[:80]}. Give a text and a tuple of texts."
+        )
 
 
 def frame_library(given: Any) -> str | None:
@@ -212,21 +214,8 @@ def frame_library(given: Any) -> str | None:
     return next((library for library in ("pandas", "polars") if library in found), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """An answer that cannot be scored.
-
-    Attributes:
-        id: Its id as it was given; "" if it has none.
-        failure: Why it is invalid.
-    """
-
-    id: str
-    failure: Failure
-
-
-def make_samples(given: Sequence[Sample | Mapping[str, Any]]) -> list[Sample | Rejected]:
-    """Return the sample of each item, or why it is invalid.
+def make_samples(given: Sequence[Sample | Mapping[str, Any]]) -> list[Sample]:
+    """Return the sample of each item; that of an invalid row has a `fault`.
 
     Raises:
         UsageError: Several columns of the rows could be the same one of ours.
@@ -236,12 +225,20 @@ def make_samples(given: Sequence[Sample | Mapping[str, Any]]) -> list[Sample | R
         columns = choose_columns([row for row in rows if isinstance(row, Mapping)], {})
     except InputError as error:
         raise UsageError(f"{error.problem}. Rename one: score_all takes the columns of a data file.") from error
-    return [_mark_unanswered(item) if isinstance(item, Sample) else _make_sample(item, columns) for item in rows]
+    return [
+        _mark_unanswered(item)
+        if isinstance(item, Sample)
+        else make_sample({**item, **_read_whole_ids(item, columns)}, columns)
+        for item in rows
+    ]
 
 
 def _with_lists(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row with lists, as in a file, in place of other sequences: the tuples of a `Sample`, numpy arrays."""
-    return {str(name): _as_list(value, _turn_to_dict) if _is_sequence(value) else value for name, value in row.items()}
+    return {
+        str(name): [_turn_to_dict(item) for item in value] if _is_sequence(value) else value
+        for name, value in row.items()
+    }
 
 
 def _is_sequence(value: Any) -> bool:
@@ -258,24 +255,15 @@ def _mark_unanswered(sample: Sample) -> Sample:
     return sample
 
 
-def _make_sample(row: Mapping[str, Any], columns: Columns) -> Sample | Rejected:
-    fields = {**row, **_read_whole_ids(row, columns)}
-    try:
-        return make_sample(fields, columns)
-    except InputError as error:
-        id_ = columns.split(fields)[0].get("id")
-        failure = Failure("metric", "bad-input", f"{error.problem}. {error.fix}")
-        return Rejected("" if is_missing(id_) else str(id_), failure)
-
-
 def _read_whole_ids(row: Mapping[str, Any], columns: Columns) -> dict[str, int]:
     """Return the columns of ids that are whole numbers; pandas makes them floats as soon as one answer has none."""
-    given = {name: row.get(name) for name in columns.sources.get("id", ())}
+    given: dict[str, object] = {name: row.get(name) for name in columns.sources.get("id", ())}
     # From 2**53 on, a float stands for several numbers, so that two ids may have become one.
     return {
         name: int(value)
         for name, value in given.items()
-        if isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+        if (not isinstance(value, bool) and isinstance(value, Integral))
+        or (isinstance(value, float) and value.is_integer() and abs(value) < 2**53)
     }
 
 

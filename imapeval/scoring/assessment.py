@@ -39,7 +39,7 @@ class Assessment:
 
     Attributes:
         id: The id of the answer as it was given; "" if it has none.
-        sample: The answer; None if the input was invalid, and then every outcome is the reason.
+        sample: The answer. If the input was invalid it has what could be read, and `fault`, which every outcome is.
         outcomes: A score, or why there is none, by metric.
         signatures: Everything that can change the score, by metric.
         records: The imaps, one per reference and reading; () if none are needed or extraction failed.
@@ -47,7 +47,7 @@ class Assessment:
     """
 
     id: str
-    sample: Sample | None
+    sample: Sample
     outcomes: Mapping[str, Outcome]
     signatures: Mapping[str, str]
     records: tuple[ImapRecord, ...] = ()
@@ -82,7 +82,7 @@ class Assessment:
 
         imapScore decides which is best if it was requested; otherwise the first metric with a score does.
         """
-        return None if self.sample is None else answers.find_counted_record(self.sample, self.outcomes, self.records)
+        return answers.find_counted_record(self.sample, self.outcomes, self.records)
 
     @property
     def rows(self) -> list[FactRow]:
@@ -104,7 +104,7 @@ class Assessment:
     @property
     def context(self) -> str:
         """Facts and matches as a text for the prompt of another judge; "" if there are none."""
-        return "" if self.record is None or self.sample is None else write_context(self.record, self.sample.lang)
+        return "" if self.record is None else write_context(self.record, self.sample.lang)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON values: `id`, `score`, `parts`, `failure`, `reason`, `metrics`, `imaps`, `usage`.
@@ -194,14 +194,14 @@ class Assessments(Sequence[Assessment]):
     @property
     def missing(self) -> Assessments:
         """The answers that are not scored because there is no response. They are included in `failed`."""
-        return self._take([item for item in self if item.sample is not None and not item.sample.answered])
+        return self._take([item for item in self if not item.sample.answered])
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return rows for `pandas.DataFrame`: `id`, `system`, each metric (None if not scored) and `failure`."""
         return [
             {
                 "id": item.id,
-                "system": "" if item.sample is None else item.sample.system,
+                "system": item.sample.system,
                 **{name: o.value if isinstance(o, Score) else None for name, o in item.outcomes.items()},
                 "failure": next((o.kind for o in item.outcomes.values() if isinstance(o, Failure)), None),
             }

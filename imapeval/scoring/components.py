@@ -31,7 +31,7 @@ class _Opened:
 
 
 class Components:
-    """Opens the parts of a scorer once per process. Its methods are called from one thread only.
+    """Opens the parts of a scorer once per process. `open` and `open_imap_parts` are called from one thread only.
 
     Args:
         metrics: The chosen metrics.

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from imapeval.errors import UsageError
-from imapeval.evaluation.evaluate import evaluate_to_store, full_signatures, make_run_settings
+from imapeval.evaluation.evaluate import evaluate_to_store, make_run_settings
 from imapeval.evaluation.extract import extract
 from imapeval.evaluation.pipeline import LlmSettings
 from imapeval.evaluation.runs import Run, RunWriter, group_by_id
@@ -27,14 +27,12 @@ from imapeval.llm.middleware.budget import Ledger, track_separately
 from imapeval.matching.protocol import relate_values
 from imapeval.redaction import redact
 from imapeval.scoring.arguments import (
-    Rejected,
     assign_ids,
     check_arguments,
     check_no_llm_needed,
     check_rows,
     choose_metrics,
     frame_library,
-    make_row,
     make_samples,
     read_price,
 )
@@ -42,7 +40,7 @@ from imapeval.scoring.assessment import Assessment, Assessments
 from imapeval.scoring.background_loop import BackgroundLoop
 from imapeval.scoring.components import Components
 from imapeval.text.language import FACT_LANGS, detect_lang
-from imapeval.types import Failure, Sample, Turn
+from imapeval.types import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -54,7 +52,7 @@ if TYPE_CHECKING:
     from imapeval.llm.prices import Price
     from imapeval.llm.protocol import Model
     from imapeval.metrics.base import Device, Metric
-    from imapeval.types import Imap, Lang, Match
+    from imapeval.types import Failure, Imap, Lang, Match, Turn
 
 Relations = Literal["graph", "llm"]
 
@@ -69,11 +67,12 @@ class Scorer:
             (`imapeval.evaluation.combine`).
         llm: The language model that extracts the imaps: "PROVIDER:NAME" as after `--llm`, or any `Model`. None extracts
             them offline.
-        base_url: Address of an OpenAI-compatible server.
+        base_url: Address of an OpenAI-compatible server, for a model that is given by name.
         votes: How many times the model reads each text, and each judge rates it; the mean score counts.
         relations: How relations between facts are decided: "llm" (the default with `llm`) or "graph", which needs no
             model.
-        concurrency, rpm, tpm: Maximum number of concurrent requests, requests per minute and tokens per minute.
+        concurrency, rpm, tpm: Maximum number of concurrent requests, requests per minute and tokens per minute. A
+            `Model` object has its own `concurrency`, and that argument does not affect it.
         price: Price of the model's tokens, `imapeval.Price(0.40, 1.60)` or text in the form that `--price` takes;
             needed if it is not known.
         max_cost: Maximum cost in USD over the life of this object.
@@ -121,7 +120,7 @@ class Scorer:
             max_cost=max_cost,
             relations=relating == "llm",
         )
-        check_arguments(llm, settings, relations=relating, references=references, kg=kg, device=device)
+        check_arguments(llm, settings, relations=relating, references=references, kg=kg, encoder=encoder, device=device)
         self._references: References = references
         self._llm = llm
         self._metrics = choose_metrics(metrics, options)
@@ -165,7 +164,9 @@ class Scorer:
         Raises:
             ImapEvalError: Something affects all answers alike, such as a server that is down.
         """
-        return self._loop.run(self._score_fields(make_row(response, question, reference, turns, lang, id)))
+        return self._loop.run(
+            self._score(id=id, response=response, question=question, reference=reference, turns=turns, lang=lang)
+        )
 
     async def ascore(
         self,
@@ -178,7 +179,9 @@ class Scorer:
         id: str = "",  # noqa: A002
     ) -> Assessment:
         """Score one answer; see `score`."""
-        return await self._loop.wait(self._score_fields(make_row(response, question, reference, turns, lang, id)))
+        return await self._loop.wait(
+            self._score(id=id, response=response, question=question, reference=reference, turns=turns, lang=lang)
+        )
 
     def score_all(
         self,
@@ -223,7 +226,7 @@ class Scorer:
         lang: Lang | None = None,
     ) -> tuple[Imap, ...] | Failure:
         """Return the imaps of one answer, one per reference and reading, or why they cannot be extracted."""
-        return self._loop.run(self._extract(make_row(response, question, reference, None, lang, "")))
+        return self._loop.run(self._extract(question=question, response=response, reference=reference, lang=lang))
 
     async def aextract(
         self,
@@ -234,7 +237,9 @@ class Scorer:
         lang: Lang | None = None,
     ) -> tuple[Imap, ...] | Failure:
         """Return the imaps of one answer; see `extract`."""
-        return await self._loop.wait(self._extract(make_row(response, question, reference, None, lang, "")))
+        return await self._loop.wait(
+            self._extract(question=question, response=response, reference=reference, lang=lang)
+        )
 
     def relate(self, reference: str, response: str, *, lang: Lang | None = None) -> Match | Failure:
         """Return how a value of the reference relates to one of the response, or why that cannot be decided."""
@@ -270,10 +275,8 @@ class Scorer:
         names = ",".join(metric.name for metric in self._metrics)
         return redact(f"Scorer({names!r}, references={self._references!r}, llm={llm!r})")
 
-    async def _score_fields(self, fields: Mapping[str, Any]) -> Assessment:
+    async def _score(self, **fields: Any) -> Assessment:
         (sample,) = make_samples([fields])
-        if isinstance(sample, Rejected):
-            return self._assess_rejected(sample)
         store = InMemoryStore()
         with track_separately(None if self.ledger is None else self.ledger.price) as ledger:
             await self._evaluate([sample], store)
@@ -281,23 +284,21 @@ class Scorer:
         return self._assess(sample, store.results, store.imaps, spent)
 
     async def _score_all(self, source: Any, out: Path | None, progress: Callable[[int], None] | None) -> Assessments:
-        made = make_samples(check_rows(source))
-        samples = [item for item in made if isinstance(item, Sample)]
+        rows = check_rows(source)
+        samples = make_samples(rows)
         with track_separately(None if self.ledger is None else self.ledger.price) as ledger:
             if out is None:
                 assessed = await self._score_in_memory(samples, progress)
             else:
-                for place, item in enumerate(made, 1):
-                    if isinstance(item, Rejected):
-                        raise UsageError(
-                            f"answer {place}: {item.failure.message} A run on disk takes valid samples only."
-                        )
+                for place, (given, sample) in enumerate(zip(rows, samples, strict=True), 1):
+                    # Who reads a file may have asked for its bad rows: `read(..., strict=False)`.
+                    if sample.fault is not None and not isinstance(given, Sample):
+                        raise UsageError(f"answer {place}: {sample.fault.message} A run on disk takes valid rows only.")
                 run = None if self.ledger is None else ledger
                 assessed = await self._score_to_folder(assign_ids(samples), out, progress, ledger=run)
-        found = iter(assessed)
         spent = None if self.ledger is None else ledger.spent
         return Assessments(
-            [next(found) if isinstance(item, Sample) else self._assess_rejected(item) for item in made],
+            assessed,
             metrics=[metric.name for metric in self._metrics],
             spent=spent,
             frame=None if frame_library(source) is None else source,
@@ -354,14 +355,8 @@ class Scorer:
             spent,
         )
 
-    def _assess_rejected(self, rejected: Rejected) -> Assessment:
-        signatures = full_signatures(self._components.open().pipeline, self._references)
-        return Assessment(rejected.id, None, dict.fromkeys(signatures, rejected.failure), signatures)
-
-    async def _extract(self, fields: Mapping[str, Any]) -> tuple[Imap, ...] | Failure:
+    async def _extract(self, **fields: Any) -> tuple[Imap, ...] | Failure:
         (sample,) = make_samples([fields])
-        if isinstance(sample, Rejected):
-            return sample.failure
         extractor, _ = self._components.open_imap_parts()
         (found,) = [imaps async for _, imaps in extract([sample], extractor=extractor)]
         return found

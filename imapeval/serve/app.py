@@ -127,7 +127,7 @@ def _add_routes(app: FastAPI, loaded: LoadedScorer, work: WorkQueue) -> list[str
         """Score several answers, and return the mean of each metric over the answers that it scored."""
         limits = _read_limits(body.answers, scorer.metrics[0])
         assessed = await work.score([_to_fields(answer) for answer in body.answers])
-        return _JsonResponse(await asyncio.to_thread(_assessments_to_dict, body, assessed, limits))
+        return _JsonResponse(await asyncio.to_thread(_assessments_to_dict, body, assessed, limits, scorer.metrics))
 
     @router.post("/extract", response_model=schema.Extracted)
     async def extract(texts: schema.Texts) -> Response:  # pyright: ignore[reportUnusedFunction]
@@ -178,14 +178,11 @@ def _make_openapi(app: FastAPI, metric: Metric, *, with_token: bool) -> dict[str
     bounds = zip(("minimum", "maximum"), metric.range, strict=True)
     number.update({name: bound for name, bound in bounds if bound is not None})
     if with_token:
-        schemes = {"token": {"type": "http", "scheme": "bearer"}}
-        description.setdefault("components", {})["securitySchemes"] = schemes
-        for path, operations in description["paths"].items():
-            if path != "/health":
-                for operation in operations.values():
-                    operation["security"] = [{"token": []}]
-    for operations in description["paths"].values():
+        description["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    for path, operations in description["paths"].items():
         for operation in operations.values():
+            if with_token and path != "/health":
+                operation["security"] = [{"token": []}]
             _document_headers(operation["responses"])
     return description
 
@@ -253,9 +250,9 @@ def _assessment_to_dict(answer: schema.Answer, assessed: Assessment, limit: Thre
 
 
 def _assessments_to_dict(
-    body: schema.Answers, assessed: Sequence[Assessment], limits: Sequence[Threshold | None]
+    body: schema.Answers, assessed: Sequence[Assessment], limits: Sequence[Threshold | None], metrics: Sequence[Metric]
 ) -> dict[str, Any]:
-    whole = Assessments(assessed)
+    whole = Assessments(assessed, metrics=[metric.name for metric in metrics])
     results = [_assessment_to_dict(*row) for row in zip(body.answers, assessed, limits, strict=True)]
     return {"answers": results, "means": whole.means, "failed": len(whole.failed), "missing": len(whole.missing)}
 

@@ -36,10 +36,10 @@ def render_docs_page(description: Mapping[str, Any]) -> str:
 
 
 def _render_operation(method: str, path: str, operation: Mapping[str, Any]) -> str:
-    schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+    schema = _find_schema(operation.get("requestBody", {}))
     body = f"<p>Send {_render_type(schema)}.</p>" if schema else ""
     rows = "".join(
-        f"<tr><td>{escape(status)}</td><td>{_render_type(_response_schema(response))}</td><td>{escape(response['description'])}</td>"
+        f"<tr><td>{escape(status)}</td><td>{_render_type(_find_schema(response))}</td><td>{escape(response['description'])}</td>"
         "</tr>"
         for status, response in operation["responses"].items()
     )
@@ -49,8 +49,8 @@ def _render_operation(method: str, path: str, operation: Mapping[str, Any]) -> s
     )
 
 
-def _response_schema(response: Mapping[str, Any]) -> Mapping[str, Any]:
-    return response.get("content", {}).get("application/json", {}).get("schema", {})
+def _find_schema(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    return body.get("content", {}).get("application/json", {}).get("schema", {})
 
 
 def _render_schema(name: str, shape: Mapping[str, Any]) -> str:

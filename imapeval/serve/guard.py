@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +61,7 @@ class RequestLimits:
         connections: Maximum number of open connections.
 
     Raises:
-        UsageError: A limit is not above 0.
+        UsageError: A limit is not above 0, or is infinite.
     """
 
     body: int = 1 << 20
@@ -71,8 +72,8 @@ class RequestLimits:
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
-            if not getattr(self, name) > 0:
-                raise UsageError(f"the limit {name!r} is {getattr(self, name)}. Give more than 0.")
+            if not 0 < getattr(self, name) < math.inf:
+                raise UsageError(f"the limit {name!r} is {getattr(self, name)}. Give a number above 0.")
 
 
 class RequestGuard:
@@ -122,21 +123,20 @@ class RequestGuard:
                 "The request has both Transfer-Encoding and Content-Length. Send one of them.",
                 {"Connection": "close"},
             )
-        if self._any_host:
-            pass
-        elif self._token is None:
+        if self._token is not None:
+            if scope["path"] not in PUBLIC_PATHS and not _has_token(headers, self._token):
+                raise HttpError(
+                    401,
+                    "unauthorised",
+                    "The token is missing or wrong. Send it as: Authorization: Bearer TOKEN",
+                    {"WWW-Authenticate": "Bearer"},
+                )
+        elif not self._any_host:
             # DNS rebinding: a web page can make its own host name point here, but cannot change the Host header.
             host = headers.get(b"host", b"").decode("latin-1")
             name = host if host.endswith("]") else host.rpartition(":")[0] or host
             if name.lower() not in _LOCAL_HOSTS:
                 raise HttpError(403, "foreign-host", "Without a token, only requests to localhost are answered.")
-        elif scope["path"] not in PUBLIC_PATHS and not _has_token(headers, self._token):
-            raise HttpError(
-                401,
-                "unauthorised",
-                "The token is missing or wrong. Send it as: Authorization: Bearer TOKEN",
-                {"WWW-Authenticate": "Bearer"},
-            )
         if self._takes_json(scope):
             kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
             if kind != b"application/json":

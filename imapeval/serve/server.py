@@ -7,6 +7,7 @@ import logging
 import signal
 import socket
 import traceback
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 import h11
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 KEEP_ALIVE = 20
 """Seconds that a connection may be idle between requests: longer than clients keep it (4 in Node's fetch)."""
-
-_REASON_PHRASES = {408: b"Request Timeout", 400: b"Bad Request", 503: b"Service Unavailable"}
 
 
 def listen(host: str, port: int, *, token: str | None) -> socket.socket:
@@ -213,7 +212,7 @@ class _TimeoutProtocol(H11Protocol):
 
     def _respond_and_close(self, refusal: HttpError) -> None:
         head = [
-            b"HTTP/1.1 %d %s" % (refusal.status, _REASON_PHRASES[refusal.status]),
+            f"HTTP/1.1 {refusal.status} {HTTPStatus(refusal.status).phrase}".encode(),
             b"content-type: application/json",
         ]
         head += [

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from imapeval.errors import ImapEvalError
-from imapeval.scoring.arguments import make_row
 from imapeval.serve.http_error import HttpError
 
 if TYPE_CHECKING:
@@ -161,7 +160,7 @@ class WorkQueue:
             await self._score_batch(await queue.next())
 
     async def _score_batch(self, batch: Sequence[_PendingAnswer]) -> None:
-        task = asyncio.ensure_future(self._scorer.ascore_all([_to_row(item.fields) for item in batch]))
+        task = asyncio.ensure_future(self._scorer.ascore_all([item.fields for item in batch]))
         # Not cancelled when the clients have gone: work in a thread would continue unseen.
         await asyncio.wait({task})
         error = None if task.cancelled() else task.exception()
@@ -183,9 +182,3 @@ def _deliver(batch: Sequence[_PendingAnswer], task: asyncio.Future[Assessments])
             item.done.set_exception(error)
         else:
             item.done.set_result(task.result()[index])
-
-
-def _to_row(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments of `Scorer.score` as the columns of a row."""
-    columns = dict(fields)
-    return make_row(id_=columns.pop("id"), **columns)

@@ -54,7 +54,7 @@ def test_other_languages_have_a_name_and_a_code_says_which():
         refused, found = scorer.score_all([german | {"lang": lang} for lang in ("de", "other")])
     fault = refused.outcomes["rouge1"]
     assert isinstance(fault, Failure)
-    assert (fault.stage, fault.kind) == ("metric", "bad-input")
+    assert (fault.stage, fault.kind) == ("sample", "bad-input")
     score, failure = found.outcomes["rouge1"], found.outcomes["imapscore"]
     assert isinstance(score, Score)
     assert score.value == pytest.approx(2 * 1 / 4)
@@ -66,5 +66,4 @@ def test_dialogues_name_their_speakers_in_french():
     turns = [("user", "J'ai mal."), ("assistant", "Où ?"), ("user", "À la tête."), ("assistant", "Buvez.")]
     row = {"lang": "fr", "turns": [{"role": role, "content": text} for role, text in turns]}
     (sample,) = make_samples([row])
-    assert isinstance(sample, Sample)
     assert sample.question == "Patient : J'ai mal.\nMédecin : Où ?\nPatient : À la tête."

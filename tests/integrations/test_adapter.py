@@ -70,6 +70,7 @@ def test_questions(asked: Any) -> None:
         ],
         {"question": {"role": "user", "content": [{"type": "text", "text": "What treats "}, "flu?"]}},
         [Message(type="human", content=ASKED)],
+        [Message(type="HumanMessageChunk", content=ASKED)],
     ],
 )
 def test_questions_in_messages(asked: Any) -> None:
@@ -77,7 +78,6 @@ def test_questions_in_messages(asked: Any) -> None:
     with Scorer("rouge1") as scorer:
         scored = scorer.score(**found)
     assert scored.value == 1
-    assert scored.sample is not None
     assert scored.sample.question.endswith(ASKED)
 
 
@@ -124,6 +124,8 @@ def test_a_dialogue_never_gives_the_response() -> None:
         },
         Message(choices=[{"message": {"role": "assistant", "content": "Rest."}}]),
         Message(type="ai", content="Rest."),
+        # langchain-core 1.x: what is streamed, also once it is added up.
+        Message(type="AIMessageChunk", content="Rest."),
         {"role": "assistant", "content": "Rest."},
     ],
 )
@@ -157,8 +159,9 @@ def test_nobody_answered(answered: Any) -> None:
     [
         ("Rest.", "Rest."),
         (["Rest.", "Sleep."], ["Rest.", "Sleep."]),
-        (("Rest.", "Sleep."), ["Rest.", "Sleep."]),
+        (("Rest.", "Sleep."), ("Rest.", "Sleep.")),
         ({"references": ["Rest."], "reference": None}, ["Rest."]),
+        ({"references": ["Rest."], "reference": float("nan")}, ["Rest."]),
         ({"expected_response": "Rest.", "guidelines": ["Be brief."]}, "Rest."),
         ({"messages": [{"role": "assistant", "content": "Rest."}]}, "Rest."),
         (None, None),
@@ -235,14 +238,24 @@ def test_rows() -> None:
         "reference": None,
         "references": ["Rest.", "Sleep."],
         "lang": "English",
-        "gold": "Fluids.",
     }
     found = RowColumns().read(row, "Rest.")
-    assert found == {"question": ASKED, "references": ["Rest.", "Sleep."], "response": "Rest.", "lang": None}
-    found = RowColumns(reference="gold").read({**row, "lang": "zh"}, None)
+    assert found == {**row, "response": "Rest.", "lang": None}
+    found = RowColumns(reference="gold").read({**row, "gold": "Fluids.", "lang": "zh"}, None)
     assert found == {"question": ASKED, "reference": "Fluids.", "response": None, "lang": "zh"}
     with pytest.raises(UsageError, match="'asked'"):
         RowColumns(question="asked").read(row, "Rest.")
+
+
+@pytest.mark.parametrize("reference", [None, "", " ", float("nan")])
+@pytest.mark.parametrize("references", ['["Rest.", "Rest."]', ["Rest.", "Rest."], ("Rest.", "Rest.")])
+def test_the_references_of_a_row_are_those_of_a_file(reference: Any, references: Any) -> None:
+    row = {"question": ASKED, "reference": reference, "references": references}
+    with Scorer("rouge1") as scorer:
+        scored, both = scorer.score_all([RowColumns().read(r, "Rest.") for r in (row, {**row, "reference": "Rest."})])
+    assert (scored.value, scored.parts["references"]) == (1, 2)
+    assert both.failure is not None
+    assert both.failure.kind == "bad-input"
 
 
 def test_one_scorer_or_options() -> None:
@@ -265,6 +278,16 @@ def test_one_scorer_or_options() -> None:
 def test_scorers_are_shared_by_their_options() -> None:
     assert shared_scorer(metrics="rouge1") is shared_scorer(metrics="rouge1", llm=None)
     assert shared_scorer(metrics="rouge1") is not shared_scorer(metrics="rouge2")
+
+
+def test_models_that_look_alike_are_told_apart_by_their_identity() -> None:
+    class Quiet(ScriptedModel):
+        def __repr__(self) -> str:
+            return "Quiet()"
+
+    one, other = (Quiet([], identity=name) for name in ("a", "b"))
+    assert shared_scorer(llm=one) is shared_scorer(llm=one)
+    assert shared_scorer(llm=one) is not shared_scorer(llm=other)
 
 
 @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "OPENAI_BASE_URL"])

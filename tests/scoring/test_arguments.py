@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import UserList
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,9 @@ import pytest
 from imapeval import Scorer
 from imapeval.errors import UsageError
 from imapeval.evaluation.runs import Run
+from imapeval.evaluation.samples import read
 from imapeval.llm.providers.scripted import ScriptedModel
+from imapeval.metrics import registry
 from imapeval.types import Failure, Sample, Turn
 
 if TYPE_CHECKING:
@@ -33,8 +37,8 @@ def scorer() -> Any:
     ("fields", "reason"),
     [
         ({"reference": math.nan}, "the sample has no reference"),
-        ({"reference": 5}, "the references are not a list but 5"),
-        ({"reference": {"text": "Rest."}}, "the references are not a list but"),
+        ({"reference": 5}, "the reference is not a text but 5"),
+        ({"reference": {"text": "Rest."}}, "the reference is not a text but"),
         ({"reference": ["Rest.", None]}, "a reference is empty or not a text"),
         ({"response": math.nan}, "there is no response"),
         ({"question": None, "turns": 5}, "the turns are not a list but 5"),
@@ -95,14 +99,59 @@ def test_an_answer_that_is_refused_keeps_its_id(scorer: Scorer, name: str):
     row = {"question": USER["content"], "reference": "Rest.", "response": "Rest."}
     given = [{**row, name: "a"}, {**row, "question": "", name: "b"}, {**row, "question": ""}]
     found = scorer.score_all([*given, {**row, "question": "", name: math.nan}])
+    assert [item.sample.fault is None for item in found] == [item.failure is None for item in found]
     assert [(item.id, item.value) for item in found] == [("a", 1.0), ("b", None), ("", None), ("", None)]
 
 
 def test_a_key_that_is_no_text(scorer: Scorer):
     row = {"question": USER["content"], "reference": "Rest.", "response": "Rest.", 0: "x"}
     (found,) = scorer.score_all([row])
-    assert found.sample is not None
     assert (found.value, found.sample.meta) == (1.0, {"0": "x"})
+
+
+def test_an_answer_that_is_refused_is_bad_input_of_the_sample_as_in_a_file(scorer: Scorer, tmp_path: Path):
+    row = {"question": "", "reference": "Rest.", "response": "Rest.", "system": "a"}
+    file = tmp_path / "answers.jsonl"
+    file.write_text("\n".join(json.dumps(item) for item in (row, {**row, "question": "What helps?"})), encoding="utf-8")
+    refused: list[int] = []
+    for given in ([row], read(file, strict=False)[:1]):
+        found = scorer.score_all(given, progress=refused.append)
+        assert (found[0].failure and found[0].failure.stage) == "sample"
+        assert found.to_rows() == [{"id": found[0].id, "system": "a", "imapscore": None, "failure": "bad-input"}]
+    assert refused == [1, 1]
+    extracted = scorer.extract(question="", reference="Rest.")
+    assert isinstance(extracted, Failure)
+    assert (extracted.stage, extracted.kind) == ("sample", "bad-input")
+
+
+@pytest.mark.parametrize("id_", [5, np.int64(5), np.float64(5), np.arange(6)[5], np.uint8(5)])
+def test_a_whole_number_is_an_id_of_whatever_type(scorer: Scorer, id_: Any):
+    found = scorer.score(question=USER["content"], reference="Rest.", response="Rest.", id=id_)
+    assert (found.id, found.value) == ("5", 1.0)
+
+
+@pytest.mark.parametrize("id_", [True, np.bool_(True), 5.5])
+def test_what_is_no_id(scorer: Scorer, id_: Any):
+    found = scorer.score(question=USER["content"], reference="Rest.", response="Rest.", id=id_)
+    assert found.failure
+    assert (found.failure.stage, found.failure.kind) == ("sample", "bad-input")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("question", None), ("references", None), ("references", "Rest and fluids."), ("references", ("Rest.", None))],
+)
+def test_a_sample_of_what_is_no_text(scorer: Scorer, name: str, value: Any):
+    sample = replace(Sample("s1", "What helps?", ("Rest.",), "Rest."), **{name: value})
+    with pytest.raises(UsageError, match="'s1'"):
+        scorer.score_all([sample])
+
+
+def test_all_offline_stands_where_it_is_named():
+    offline = [metric.name for metric in registry.choose(["all-offline"])]
+    assert [metric.name for metric in Scorer("all-offline,rouge1").metrics] == offline
+    last = offline[-1]
+    assert [metric.name for metric in Scorer(["", last, "all-offline"]).metrics] == [last, *offline[:-1]]
 
 
 @pytest.mark.parametrize("metric", [Path("coherence.txt"), None, 5])

@@ -191,7 +191,7 @@ def test_an_answer_without_facts_is_told_from_one_that_comes_nowhere_near():
 
 def test_why_there_is_no_score():
     failure = Failure("extraction", "no-query", "nothing is asked")
-    found = Assessment("a", None, {"imapscore": failure}, {"imapscore": "x"})
+    found = Assessment("a", Sample("a", "", (), ""), {"imapscore": failure}, {"imapscore": "x"})
     assert found.reason == "not scored: nothing is asked (extraction/no-query)"
     assert (found.value, found.failure, found.parts, found.rows, found.table) == (None, failure, {}, [], "")
     assert "not scored: nothing is asked" in found._repr_html_()
@@ -264,7 +264,8 @@ def test_as_json():
 
 
 def test_many():
-    bad = Assessment("b", None, {"imapscore": Failure("metric", "bad-input", "no"), "geval": Score(3.0)}, {})
+    failure = Failure("sample", "bad-input", "no")
+    bad = Assessment("b", Sample("b", "", (), "", fault=failure), {"imapscore": failure, "geval": Score(3.0)}, {})
     many = Assessments([build(), bad])
     assert many.means == {"imapscore": 0.5, "geval": 3.0}
     assert [item.id for item in many.failed] == ["a", "b"]

@@ -48,6 +48,15 @@ def test_a_number_is_an_id_even_where_another_answer_has_none():
     assert [(item.id, item.value) for item in found] == [("1", 1.0), ("", 0.0), ("3", None)] * 2
 
 
+def test_two_columns_of_one_name():
+    """As pandas.concat(axis=1) makes them; of a CSV file they are an error as well."""
+    pandas = pytest.importorskip("pandas")
+    row = ["What helps?", "Rest.", "Rest.", "Walk."]
+    frame = pandas.DataFrame([row], columns=["question", "reference", "response", "response"])
+    with Scorer("rouge1") as scorer, pytest.raises(UsageError, match="'response'"):
+        scorer.score_all(frame)
+
+
 def test_an_id_that_a_float_cannot_hold_is_refused():
     with Scorer("rouge1") as scorer:
         first, *_ = scorer.score_all(make_pandas().assign(id=[2**53 + 1, None, 3]))

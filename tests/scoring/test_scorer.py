@@ -314,7 +314,6 @@ def test_a_dialogue(scorer: Scorer):
     plain = [{"role": turn.role, "content": turn.content} for turn in turns]
     assert found.value is not None
     assert scorer.score(turns=plain, reference=ABSCESS["reference"], response=ABSCESS["response"]).value == found.value
-    assert found.sample is not None
     assert found.sample.question.startswith("Patient: What is")
 
 
@@ -340,6 +339,9 @@ def test_a_run_takes_valid_answers_only(scorer: Scorer, tmp_path: Path):
     with pytest.raises(UsageError, match=r"answer 2.*question"):
         scorer.score_all([ABSCESS, {**ABSCESS, "question": None}], out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+    # Who reads with `strict=False` has asked for the bad rows of a file.
+    sample = Sample("a", "", (), "", fault=Failure("sample", "bad-input", "the question is empty"))
+    assert [item.value for item in scorer.score_all([sample], out=tmp_path / "run")] == [None]
 
 
 def test_no_rows_at_all(scorer: Scorer):
@@ -404,6 +406,9 @@ async def test_imaps_and_relations_asynchronously(scorer: Scorer):
         ({"kg": 5}, "kg.*5"),
         ({"base_url": 5, "llm": "openai:x"}, "base_url.*5"),
         ({"base_url": 5, "llm": ScriptedModel([])}, "base_url.*5"),
+        ({"base_url": "http://127.0.0.1:9/v1", "llm": ScriptedModel([])}, "base_url"),
+        ({"llm": ScriptedModel}, r"ScriptedModel\(\)"),
+        ({"encoder": None}, "encoder.*None"),
         ({"options": 5}, "options.*5"),
         ({"options": "rouge1.measure=f"}, "options.*rouge1.measure=f"),
         ({"options": {"rouge1": 5}, "metrics": "rouge1"}, "options.*5"),

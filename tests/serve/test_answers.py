@@ -101,7 +101,13 @@ def test_score_all(server: Running, answers: list[dict[str, Any]], expected: dic
     assert len(scored) == 3
     assert told["means"]["imapscore"] == pytest.approx(sum(scored) / 3)
     assert told["failed"] == 1
-    assert server.post("/score-all", {"answers": []}).json == {"answers": [], "means": {}, "failed": 0, "missing": 0}
+    nothing = {"imapscore": None, "rouge1": None}
+    assert server.post("/score-all", {"answers": []}).json == {
+        "answers": [],
+        "means": nothing,
+        "failed": 0,
+        "missing": 0,
+    }
     unanswered = [{**answers[0], "response": None}, {**answers[0], "response": ""}]
     told = server.post("/score-all", {"answers": unanswered}).json
     assert [found["score"] for found in told["answers"]] == [None, 0.0]

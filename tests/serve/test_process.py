@@ -137,6 +137,7 @@ def test_ctrl_c():
         (["--metrics", "nonsense"], "'nonsense'"),
         (["--base-url", "http://127.0.0.1:1/v1"], "--base-url"),
         (["--relations", "llm"], "--relations"),
+        (["--metrics", "rouge1", "--timeout", "inf"], "'work'"),
     ],
 )
 def test_an_invalid_option_is_named(options: list[str], named: str):

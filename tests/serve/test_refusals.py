@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import re
 import socket
 import time
@@ -15,7 +16,7 @@ import pytest
 from imapeval import Scorer
 from imapeval.errors import UsageError
 from imapeval.serve.app import load
-from imapeval.serve.guard import RequestLimits
+from imapeval.serve.guard import RequestGuard, RequestLimits
 from imapeval.serve.server import check_token, listen
 
 if TYPE_CHECKING:
@@ -122,6 +123,21 @@ def test_a_token(serve: Serve):
         assert server.ask("GET", path).status == 200
     described = server.ask("GET", "/openapi.json").json
     assert described["paths"]["/score"]["post"]["security"] == [{"token": []}]
+
+
+@pytest.mark.parametrize("any_host", [False, True])
+async def test_a_token_counts_for_every_host(any_host: bool):
+    async def admit(*_: object) -> None:
+        raise AssertionError
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    sent: list[Any] = []
+    guard = RequestGuard(admit, RequestLimits(), token="secret", posted=[], any_host=any_host)
+    scope = {"type": "http", "method": "GET", "path": "/x", "headers": [(b"host", b"localhost")]}
+    await guard(scope, admit, send)  # pyright: ignore[reportArgumentType]
+    assert sent[0]["status"] == 401
 
 
 def test_without_a_token_foreign_names_are_refused(server: Running):
@@ -314,10 +330,11 @@ def test_a_language_model_that_is_down_gives_no_score(serve: Serve, monkeypatch:
             assert server.post("/relate", {"reference": "Rest", "response": "rest"}).json["relation"] == "exact"
 
 
+@pytest.mark.parametrize("value", [0, math.inf, math.nan])
 @pytest.mark.parametrize("limit", ["body", "work", "waiting", "arriving", "connections"])
-def test_limits_are_above_0(limit: str):
+def test_limits_are_numbers_above_0(limit: str, value: float):
     with pytest.raises(UsageError, match=limit):
-        RequestLimits(**{limit: 0})
+        RequestLimits(**{limit: value})  # pyright: ignore[reportArgumentType]
 
 
 def test_limits_are_those_of_the_page():

@@ -30,12 +30,9 @@ _LANGS: tuple[Lang, ...] = get_args(Lang)
 
 
 def make_sample(fields: Mapping[str, Any], columns: Columns) -> Sample:
-    """Return the sample of one row in memory, with the checks of `read`; its id may be "".
-
-    Raises:
-        InputError: The content is invalid.
-    """
-    return SampleBuilder(None, columns).build(Row(1, 0, fields))
+    """Return the sample of one row in memory, with the checks of `read`; its id may be "". A bad one has a `fault`."""
+    ((sample, _),) = SampleBuilder(None, columns).build_all(Row(1, 0, fields), strict=False)
+    return sample
 
 
 class SampleBuilder:

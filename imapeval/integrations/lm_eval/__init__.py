@@ -146,7 +146,7 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
     imapscore = assessment.outcomes.get("imapscore")
     parts: Mapping[str, float] = imapscore.parts if isinstance(imapscore, Score) else {}
     verdict = judge_answer(assessment.outcomes, answer.batch.limit)
-    why = [f"{name}: {_describe_failure(outcome)}" for name, outcome in outcomes if isinstance(outcome, Failure)]
+    why = [f"{name}: {o.message} ({o.stage}/{o.kind})" for name, o in outcomes if isinstance(o, Failure)]
     return {
         **{name: outcome.value for name, outcome in outcomes if isinstance(outcome, Score)},
         **{f"imapscore_{part}": parts[part] for part in ("recall", "precision") if part in parts},
@@ -158,10 +158,6 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
 def count(reasons: Sequence[str | None]) -> int:
     """Return how many responses some metric could not score: the aggregation of `not_scored`."""
     return sum(reason is not None for reason in reasons)
-
-
-def _describe_failure(failure: Failure) -> str:
-    return f"{failure.message} ({failure.stage}/{failure.kind})"
 
 
 def _log_unscored(assessed: Assessments) -> None:

@@ -171,7 +171,7 @@ def test_what_is_missing_is_not_scored(run_async):
         "no response": "sample/no-response)",
         "no reference": "metric/no-reference)",
         "empty reference": "metric/no-reference)",
-        "no question": "metric/bad-input)",
+        "no question": "sample/bad-input)",
         "context": "metric/no-reference)",
     }
     assert not any(results[name].success for name in unscored)

@@ -189,11 +189,11 @@ def test_with_a_language_model(reader: ScriptedModel) -> None:
     [
         ({"outputs": "aspirin " * 1_300_000}, "sample/too-long"),
         ({"outputs": None}, "sample/no-response"),
-        ({"outputs": {"error": "timeout"}}, "metric/bad-input"),
+        ({"outputs": {"error": "timeout"}}, "sample/bad-input"),
         ({"expectations": None}, "metric/no-reference"),
         ({"expectations": {"guidelines": ["Be brief."]}}, "metric/no-reference"),
         ({"expectations": {"expected_response": ""}}, "metric/no-reference"),
-        ({"inputs": {"topic": "flu"}}, "metric/bad-input"),
+        ({"inputs": {"topic": "flu"}}, "sample/bad-input"),
         ({"inputs": {"question": "🤒🤒"}}, "extraction/no-query"),
     ],
 )

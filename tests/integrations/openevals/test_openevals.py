@@ -260,6 +260,12 @@ def test_keys_and_names_of_ones_own() -> None:
     assert (found["key"], found["score"]) == ("mine", 1)
 
 
+@pytest.mark.parametrize("create", CREATORS)
+def test_name_and_feedback_key_are_the_same(create: Any) -> None:
+    assert ask(create(metrics="rouge1", name="mine"))["key"] == "mine"
+    assert ask(create(metrics="rouge1"))["key"] == "rouge1"
+
+
 def test_the_page(check_page: CheckPage) -> None:
     check_page("openevals", mean="mean ")
 

@@ -523,6 +523,19 @@ def test_nothing():
     assert any(float(subprocess.run(command, capture_output=True, text=True).stdout) < 0.05 for _ in "123")
 
 
+@pytest.mark.slow
+def test_properties_of_other_tests_may_be_anything(run: Run):
+    # The truth value of such an array is an error of numpy.
+    done = run("""
+import numpy
+
+def test_nothing(record_property):
+    record_property("embedding", numpy.array([1.0, 2.0]))
+""")
+    done.assert_outcomes(passed=1)
+    assert done.ret == pytest.ExitCode.OK
+
+
 def test_pytest_does_not_warn_where_imapeval_was_imported_before_it(pytester: pytest.Pytester):
     pytester.makepyfile("def test_nothing(): pass")
     script = "import imapeval, pytest, sys; sys.exit(pytest.main(['-W', 'error', '-p', 'no:asyncio', '-q']))"

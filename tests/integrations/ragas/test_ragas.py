@@ -172,6 +172,12 @@ def test_a_dialogue_is_scored_by_its_last_message(metric: Any):
     # As they are in a data set that was saved.
     dumped = [message.model_dump() for message in messages]
     assert metric.score(user_input=dumped, reference=REFERENCE).value == plain.value
+    # In OpenAI's format.
+    spoken = [{"role": "user", "content": ASKED.content}, {"role": "tool", "content": "Never."}]
+    for last in ({"role": "assistant", "content": SAID.content}, {"role": "ai", "content": SAID.content}):
+        assert metric.score(user_input=[*spoken, last], reference=REFERENCE).value == plain.value
+    batch = [{"user_input": [ASKED, SAID], "reference": REFERENCE}, {**ROWS[0]}]
+    assert [found.value for found in metric.batch_score(batch)] == [plain.value, metric.score(**ROWS[0]).value]
     assert metric.score(user_input=[ASKED], response=SAID.content, reference=REFERENCE).value == plain.value
 
     samples = [
