@@ -24,6 +24,7 @@ import numpy as np
 
 from imapeval._optional import require
 from imapeval.errors import UsageError
+from imapeval.study.agreement.constant_raters import find_constant
 
 if TYPE_CHECKING:
     from imapeval.study.arrays import Floats
@@ -82,6 +83,7 @@ class LatentTruth:
         categories: The ratings that occur and, in the ordinal model, those that the scale has; lowest first.
         shares: How often each is true; they sum to 1.
         raters: Errors by rater.
+        left_out: Raters who gave every answer the same rating.
         ids: Ids of the rated answers.
         posteriors: Probability of each category by answer, in the order of `ids` and of `categories`.
         gold: Estimated truth of each answer: the posterior mean for an ordinal model or two categories, otherwise the
@@ -98,6 +100,7 @@ class LatentTruth:
     posteriors: tuple[tuple[float, ...], ...]
     gold: tuple[float, ...]
     converged: bool
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,20 +131,25 @@ def estimate_truth(
 ) -> LatentTruth:
     """Estimate true categories and errors of raters from ratings of shape (answers, raters), NaN if missing.
 
-    Answers without a rating are left out. Categories are the ratings that occur and, in the ordinal model, the
-    `possible` ones.
+    Answers without a rating are left out, and raters who gave every answer the same rating: the model may take such a
+    rater for one who is always right, and all answers for equally good. Categories are the ratings that occur and, in
+    the ordinal model, the `possible` ones.
 
     Raises:
         UsageError: There are fewer than three raters, fewer than two or too many categories, or no answer with three
             ratings.
         MissingExtraError: scipy is not installed, which the ordinal model needs.
     """
+    constant = find_constant(ratings)
+    left_out = tuple(raters[place] for place in np.flatnonzero(constant).tolist())
+    ratings = np.where(constant, np.nan, ratings)
     given = np.isfinite(ratings)
     active = np.flatnonzero(given.any(axis=0))
     if len(active) < MIN_RATERS:
+        without = f" without {', '.join(left_out)}, who gave every answer the same rating" if left_out else ""
         raise UsageError(
-            f"{dimension} has {len(active)} rater{'' if len(active) == 1 else 's'}; errors can be told from the truth "
-            f"with {MIN_RATERS} raters or more."
+            f"{dimension} has {len(active)} rater{'' if len(active) == 1 else 's'}{without}; errors can be told from "
+            f"the truth with {MIN_RATERS} raters or more."
         )
     if not (given.sum(axis=1) >= MIN_RATERS).any():
         raise UsageError(f"no answer has {MIN_RATERS} ratings in {dimension}. Have some rated by {MIN_RATERS} raters.")
@@ -177,6 +185,7 @@ def estimate_truth(
         tuple(tuple(row) for row in fit.posteriors.tolist()),
         tuple(gold.tolist()),
         fit.converged,
+        left_out,
     )
 
 

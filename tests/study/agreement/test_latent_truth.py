@@ -110,6 +110,7 @@ def test_gold_of_two_categories_is_a_probability():
     ("ratings", "part"),
     [
         ([[1, 2, np.nan], [2, 1, np.nan]], "2 raters"),
+        ([[1 + n % 2, 1 + n % 3, 2] for n in range(12)], "2 raters without c, who gave every answer the same rating"),
         ([[1, 2, np.nan], [2, np.nan, 1]], "no answer has 3 ratings"),
         ([[1, 1, 1], [1, 1, 1]], "1 category"),
         ([[n, n + 30, n + 60] for n in range(30)], "90 categories"),
@@ -119,6 +120,15 @@ def test_what_cannot_be_estimated(ratings: list[list[float]], part: str):
     table = np.array(ratings, dtype=np.float64)
     with pytest.raises(UsageError, match=part):
         estimate_truth("accuracy", table, model="nominal", ids=tuple(map(str, range(len(table)))), raters=tuple("abc"))
+
+
+def test_a_constant_rater_is_left_out():
+    _, ratings = simulate(60, [2, 3, 4])
+    given = {"model": "ordinal", "ids": tuple(map(str, range(60))), "possible": tuple(range(5))}
+    alone = estimate_truth("a", ratings.astype(np.float64), raters=tuple("xyz"), **given)
+    # The estimate is that of the others' ratings.
+    found = estimate_truth("a", np.column_stack((ratings, np.full(60, 3.0))), raters=tuple("xyzc"), **given)
+    assert (found.gold, found.raters, found.left_out) == (alone.gold, alone.raters, ("c",))
 
 
 def test_no_category_is_called_minus_zero():

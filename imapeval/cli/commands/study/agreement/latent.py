@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from imapeval.study.agreement.latent_truth import LatentTruth, RaterErrors
+
+_LEAST = 0.001
+"""Smallest chance that is written as a number."""
+
+_NEARLY_ALL = 0.9
+"""Share of the answers with the same estimated category from which a sentence says so."""
 
 
 @expand_options
@@ -71,7 +78,7 @@ def latent(
 def _print(found: "LatentTruth") -> None:
     names = [f"{category:g}" for category in found.categories]
 
-    rows: list[tuple[str, str, str, Sequence[float]]] = [("all", "true", "", found.shares)]
+    rows: list[tuple[str, str, str, Sequence[float]]] = [("share of the answers", "", "", found.shares)]
     for rater in found.raters:
         rows += _list_rows(rater, names)
     columns = [
@@ -80,7 +87,7 @@ def _print(found: "LatentTruth") -> None:
         Column("if true", lambda row: row[2]),
     ]
     columns += [
-        Column(f"gives {name}", lambda row, place=place: row[3][place], write=format_percent)
+        Column(f"gives {name}", lambda row, place=place: row[3][place], write=_format_chance)
         for place, name in enumerate(names)
     ]
     emit(rows, columns, title=f"{found.dimension}: errors of the raters ({found.model} model)", width=UNLIMITED)
@@ -91,8 +98,24 @@ def _print(found: "LatentTruth") -> None:
         "shares hold only under this model, which these ratings cannot confirm; with three raters or few answers they "
         "are barely identified."
     )
+    if found.left_out:
+        who = ", ".join(found.left_out)
+        echo(f"{found.dimension}: left out, as every answer has the same rating by them: {who}.")
+    likeliest = Counter(max(range(len(names)), key=row.__getitem__) for row in found.posteriors)
+    [(place, count)] = likeliest.most_common(1)
+    if count >= _NEARLY_ALL * len(found.ids):
+        echo(
+            f"{found.dimension}: {count} of {len(found.ids)} answers get the same rating, {names[place]}. If the mean "
+            "ratings differ more than that, use these instead."
+        )
     if not found.converged:
         echo(f"{found.dimension}: the estimation did not converge; more ratings, or fewer categories, would help.")
+
+
+def _format_chance(share: float) -> str:
+    if 0 < share < _LEAST:
+        return f"< {format_percent(_LEAST)}"
+    return f"> {format_percent(1 - _LEAST, digits=3)}" if 1 - _LEAST < share < 1 else format_percent(share)
 
 
 def _list_rows(rater: "RaterErrors", names: "Sequence[str]") -> "list[tuple[str, str, str, Sequence[float]]]":

@@ -57,8 +57,25 @@ def test_table_and_sentence_follow_from_the_errors_by_bayes(imapeval: Command, t
     assert f"imapeval study report RUN --ratings '{gold}'" in done.stdout
     assert f"accuracy: 100 answers; for {unsure} no category has a probability of 80%." in done.stdout
     first = found["raters"][0]
-    for part in (f"errors of the raters ({model} model)", "r0 (100)", "gives 3", f"{first['matrix'][2][2]:.0%}"):
+    for part in (
+        f"errors of the raters ({model} model)",
+        "share of the answers",
+        "r0 (100)",
+        "gives 3",
+        f"{first['matrix'][2][2]:.0%}",
+    ):
         assert part in done.stdout
+
+
+def test_what_a_constant_rater_changes_is_said(imapeval: Command, tmp_path: Path):
+    # Three raters agree on 99 of 100 answers, and chances of other ratings are tiny.
+    lines = [f"a{n},{rater},{1 if n else 2}" for n in range(100) for rater in "xyz"]
+    lines += [f"a{n},constant,1" for n in range(100)]
+    (tmp_path / "r.csv").write_text("\n".join(["id,rater,accuracy", *lines]), "utf-8")
+    done = imapeval("study", "latent", tmp_path / "r.csv", "--model", "nominal")
+    assert done.returncode == 0, done.stderr
+    assert "left out, as every answer has the same rating by them: constant." in done.stdout
+    assert "99 of 100 answers get the same rating, 1." in done.stdout
 
 
 def test_bad_input(imapeval: Command, tmp_path: Path):
