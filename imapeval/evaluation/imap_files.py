@@ -24,7 +24,6 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
-from unicodedata import normalize
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -35,14 +34,12 @@ from imapeval.files import refuse_stream
 from imapeval.parsing import describe_validation_error, parse_json
 from imapeval.redaction import get_logger
 from imapeval.signature import signature
+from imapeval.text.identity import strip_invisible
 from imapeval.types import Decider, Imap, KnownRelation, Match, Pair, Relation, Sample
 
 _log = get_logger(__name__)
 
 _FIX_TEXTS = "Extract the imaps of these texts, or give the data the ids that they had then."
-
-_INVISIBLE = dict.fromkeys(map(ord, "\ufeff\u200b"))
-"""The byte-order mark and the zero-width space, which editors and web pages add."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +71,7 @@ def hash_texts(sample: Sample, reference_index: int = 0) -> str:
     White space, Unicode normalisation, byte-order marks and zero-width spaces make no difference.
     """
     texts = (sample.question, *sample.references[reference_index : reference_index + 1], sample.response)
-    content = json.dumps([" ".join(normalize("NFC", text.translate(_INVISIBLE)).split()) for text in texts])
+    content = json.dumps([strip_invisible(text) for text in texts])
     return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 

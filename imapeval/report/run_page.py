@@ -28,6 +28,7 @@ from imapeval.study.number_format import format_score, write_score
 from imapeval.study.systems.answers import read_systems
 from imapeval.study.systems.differences import compare_systems
 from imapeval.study.systems.ranking import rank_systems
+from imapeval.text.identity import identify_question
 from imapeval.types import Failure, Relation
 
 if TYPE_CHECKING:
@@ -145,7 +146,12 @@ def _render(
     counts = [
         (len(samples), "answer"),
         # Counted by 64-bit hash: the texts of millions of questions would not fit into memory.
-        (len(np.unique(np.fromiter((hash(sample.question) for sample in samples), dtype=np.int64))), "question"),
+        (
+            len(
+                np.unique(np.fromiter((hash(identify_question(sample.question)) for sample in samples), dtype=np.int64))
+            ),
+            "question",
+        ),
         (len({system_label(sample) for sample in samples}), "system"),
         (len(metrics), "metric"),
     ]

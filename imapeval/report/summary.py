@@ -17,6 +17,7 @@ from imapeval.metrics.base import Metric
 from imapeval.study.intervals import ends_of
 from imapeval.study.intervals.bootstrap import has_share_interval, mean_interval
 from imapeval.study.number_format import format_interval, format_score, write_score
+from imapeval.text.identity import identify_question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -82,7 +83,7 @@ def summarise(
         (systems.setdefault(name_system_group(sample), len(systems)) for sample in samples), dtype=np.int64
     )
     # Texts are compared by their hashes of 64 bits: two of a million questions share one with 1 in 10^7.
-    question = np.fromiter((hash(sample.question) for sample in samples), dtype=np.int64)
+    question = np.fromiter((hash(identify_question(sample.question)) for sample in samples), dtype=np.int64)
     rows: list[SummaryRow] = []
     for metric in metrics:
         found, known, bounds = outcomes.by_metric[metric], _find_metric(metric), ranges.get(metric, (None, None))

@@ -53,6 +53,14 @@ def test_questions_that_an_interval_resamples_are_counted():
     assert [(row.n, row.resampled, row.low is None) for row in rows] == [(60, 4, False), (60, 0, False)]
 
 
+def test_white_space_makes_no_other_question_to_resample():
+    samples = [Sample(str(n), "q " + ("p" if n % 2 else " p "), ("r",), "r") for n in range(6)]
+    (row,) = summarise(
+        samples, [Result(s.id, "m", Score(int(s.id) / 6), "m") for s in samples], metrics=["m"], ranges={}, seed=0
+    )
+    assert (row.n, row.low) == (6, None)  # one question: nothing to draw from
+
+
 def test_the_order_in_which_a_model_replied_changes_nothing():
     samples = [Sample(str(n), f"q{n % 9}", ("r",), "r", "en", "xyz"[n % 3]) for n in range(60)]
     random.seed(1)

@@ -12,6 +12,7 @@ from imapeval.evaluation.runs.reading import SAMPLES
 from imapeval.evaluation.samples import system_label
 from imapeval.evaluation.samples.rows import is_missing
 from imapeval.study.intervals.bootstrap import number_clusters
+from imapeval.text.identity import identify_question, strip_invisible
 from imapeval.types import Lang, Score
 
 if TYPE_CHECKING:
@@ -99,16 +100,17 @@ def gather_repeats(runs: Sequence[Run], *, metrics: Sequence[str] | None = None)
     for texts in answers.values():
         first = next(iter(texts.values()))
         # The run, because another may have scored in another way.
-        key = (first.scored[0][0], first.sample.question, first.sample.references, system_label(first.sample))
+        asked = identify_question(first.sample.question, first.sample.references)
+        key = (first.scored[0][0], asked, system_label(first.sample))
         sampled.setdefault(key, []).append(first)
 
     def pick_first(texts: Sequence[_Wording]) -> Unit[tuple[int, str]]:
         sample = texts[0].sample
-        return sample, sample.question, [text.scored[0] for text in texts]
+        return sample, strip_invisible(sample.question), [text.scored[0] for text in texts]
 
     units: dict[RepeatKind, list[Unit[tuple[int, str]]]] = {
         "rewording": [*map(pick_first, reworded)],
-        "repetition": [(text.sample, text.sample.question, text.scored) for text in again],
+        "repetition": [(text.sample, strip_invisible(text.sample.question), text.scored) for text in again],
         "sampling": [*map(pick_first, sampled.values())],
     }
     return tabulate_repeats(units, chosen, scores)
@@ -155,7 +157,8 @@ def _read_answers(runs: Sequence[Run]) -> dict[str, dict[str, _Wording]]:
 
 def _add(texts: dict[str, _Wording], sample: Sample, number: int, runs: Sequence[Run]) -> None:
     first = next(iter(texts.values()), None)
-    if first is not None and (first.sample.question, first.sample.references) != (sample.question, sample.references):
+    asked = identify_question(sample.question, sample.references)
+    if first is not None and identify_question(first.sample.question, first.sample.references) != asked:
         raise InputError(
             f"the sample {sample.id!r} has another question or other references than {first.sample.id!r} in "
             f"{runs[first.scored[0][0]].folder}",

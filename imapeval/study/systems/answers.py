@@ -13,6 +13,7 @@ from imapeval.evaluation.samples import system_label
 from imapeval.study.arrays import divide
 from imapeval.study.data.joining import find_lower_is_better, read_signatures
 from imapeval.study.intervals.bootstrap import number_clusters
+from imapeval.text.identity import identify_question
 from imapeval.types import Score
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class SystemAnswers:
         systems: Names of the systems, in the order of the runs, s of them.
         system: The system of each answer, as an index of `systems`, shape (n,).
         questions: The question of each answer, numbered from 0, shape (n,). Two answers are to the same question if
-            the texts of the question and of its references are the same.
+            the texts of the question and of its references are the same (`identify_question`).
         metrics: Names of the metrics, m of them.
         scores: Shape (n, m); NaN if there is no score.
         lower_is_better: Metrics for which a low score is good.
@@ -130,7 +131,7 @@ def read_systems(
         runs=np.array(origins, dtype=np.int64),
         systems=systems,
         system=np.array([systems.index(name) for name in named], dtype=np.int64),
-        questions=number_clusters([(sample.question, sample.references) for sample in samples]),
+        questions=number_clusters([identify_question(sample.question, sample.references) for sample in samples]),
         metrics=chosen,
         scores=_read_scores(runs, owners, row, chosen),
         lower_is_better=find_lower_is_better(chosen),

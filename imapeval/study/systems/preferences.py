@@ -25,6 +25,7 @@ from imapeval.study.intervals.bootstrap import (
     widen_confidence,
 )
 from imapeval.study.intervals.shares import share_interval
+from imapeval.text.identity import strip_invisible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -261,9 +262,8 @@ def compare_with_metrics(
         UsageError: No question or no two systems of the preferences are in the runs.
     """
     numbers: list[int] = answers.questions.tolist()
-    # The questions of preferences are stripped when they are read.
-    question = dict(zip([sample.question.strip() for sample in answers.samples], numbers, strict=True))
-    question |= zip(answers.ids, numbers, strict=True)
+    question = dict(zip([strip_invisible(sample.question) for sample in answers.samples], numbers, strict=True))
+    by_id = dict(zip(answers.ids, numbers, strict=True))
     system = {name: number for number, name in enumerate(answers.systems)}
     shared = [name for name in preferences.systems if name in system]
     if len(shared) < 2:
@@ -271,7 +271,9 @@ def compare_with_metrics(
             f"the preferences compare {', '.join(preferences.systems)}, and the runs have "
             f"{', '.join(answers.systems)}. Use the names of the runs."
         )
-    asked = np.array([question.get(name, -1) for name in preferences.questions], dtype=np.int64)[preferences.question]
+    asked = np.array(
+        [by_id.get(name, question.get(strip_invisible(name), -1)) for name in preferences.questions], dtype=np.int64
+    )[preferences.question]
     if (asked < 0).all():
         raise UsageError(
             f"no question of the preferences, such as {preferences.questions[0][:60]!r}, is in the runs. Give its "

@@ -73,6 +73,22 @@ def test_questions_with_other_references_are_other_questions(write_run: Write):
     assert found.average("m").shape == (2, 2)
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        Sample("2", "p q", ("s ", "r é"), "a"),
+        Sample("2", " p  q", ("s", "r\u00a0é"), "a"),
+        Sample("2", "\ufeffp\r\nq", ("s", "r\u3000é"), "a"),
+        Sample("2", "p\u200b q", ("s", "r e\u0301"), "a"),
+        Sample("2", "p q", ("r é", "s"), "a"),
+    ],
+)
+def test_what_no_one_sees_makes_no_other_question(write_run: Write, other: Sample):
+    samples = [Sample("1", "p q", ("s", "r é"), "a", system="x"), replace(other, system="y")]
+    found = read_systems([write_run("run", samples, {"m": [0, 1]})])
+    np.testing.assert_allclose(found.average("m"), [[0], [1]])
+
+
 def test_groups_are_columns_with_several_values(write_run: Write):
     samples = [answer("1", "p", "x", task="a", ward="1"), answer("2", "q", "y", task="b", ward="1")]
     run = write_run("run", samples, {"m": [0, 1]})
