@@ -161,6 +161,13 @@ def test_no_connection_and_a_reload_lose_nothing(visitor: Visitor, site: Site):
     page.keyboard.press("Tab")
     page.reload()
     expect(page.locator("#comment")).to_have_value("half a thought")
+    # Nor does an update of the server: drafts had no `known` once.
+    page.add_init_script("""for (const [key, draft] of Object.entries(localStorage)) {
+        if (!key.startsWith("imapeval-draft:")) continue;
+        localStorage[key] = JSON.stringify({...JSON.parse(draft), known: undefined});
+    }""")
+    page.reload()
+    expect(page.locator("#comment")).to_have_value("half a thought")
     entry = read_item(site, "anna", 2).entry
     assert entry is not None
     assert (entry.comment, entry.values) == ("written on a train", {"accuracy": 5, "completeness": 1})
@@ -270,6 +277,42 @@ def test_a_scale_without_steps_and_one_whose_steps_do_not_reach_its_end(visitor:
         expect(number).to_have_value("850")
         number.press("c")
         expect(page.locator("input[type=checkbox][value=cannot]")).to_be_checked()
+        page.locator("#next").click()
+        expect(number).to_have_value("")
+        is_ready(page)
+        # Refused once there is a connection again: what is entered then is a draft all the same.
+        page.context.set_offline(True)
+        number.fill("850")
+        page.clock.fast_forward(3_000)
+        expect(page.locator("#banner")).to_contain_text("No connection")
+        page.context.set_offline(False)
+        expect(page.locator("#banner")).to_contain_text("850")
+        number.fill("85")
+        page.reload()
+        expect(number).to_have_value("85")
+        is_ready(page)
+        # Refused when the one behind it is saved.
+        held: list[Route] = []
+
+        def hold_first(route: Route) -> None:
+            held.append(route)
+            if len(held) > 1:
+                route.continue_()
+
+        page.route("**/api/items/*", hold_first)
+        with page.expect_request("**/api/items/*"):
+            number.fill("850")
+            page.clock.fast_forward(3_000)
+        number.fill("86")
+        page.clock.fast_forward(3_000)
+        with page.expect_response(lambda response: response.ok and "/api/items/" in response.url):
+            held[0].continue_()
+        expect(page.locator("#banner")).to_contain_text("850")
+        page.locator("#comment").fill("late thought")
+        page.reload()
+        expect(page.locator("#comment")).to_have_value("late thought")
+        expect(number).to_have_value("86")
+        page.unroute_all(behavior="wait")
 
 
 def test_a_draft_does_not_cover_a_newer_rating(visitor: Visitor, site: Site):
@@ -284,6 +327,22 @@ def test_a_draft_does_not_cover_a_newer_rating(visitor: Visitor, site: Site):
     expect(phone.locator("#progress")).to_contain_text("2 of 13")
     rate_by_keyboard(phone, "Backspace")
     expect(phone.locator("#ratings input:checked").first).to_have_value("4")
+    # A draft of another tab is left alone by one in which nothing was entered.
+    tab = visitor.visit_again(context, site, "anna")
+    expect(tab.locator("#progress")).to_contain_text("2 of 13")
+    is_ready(tab)
+    tab.locator("#back").click()
+    expect(tab.locator("#ratings input:checked").first).to_have_value("4")
+    is_ready(tab)
+    tab.locator("#comment").fill("on second thoughts")
+    tab.close()
+    is_ready(phone)
+    phone.locator("#next").click()
+    expect(phone.locator("#ratings input:checked")).to_have_count(0)
+    is_ready(phone)
+    phone.locator("#back").click()
+    expect(phone.locator("#comment")).to_have_value("on second thoughts")
+    assert len(site.study.history(find_rater(site, "anna"), read_item(site, "anna", 2).token)) == 1
 
 
 def test_a_link_that_could_not_be_sent_is_sent_after_a_reload(visitor: Visitor, site: Site):

@@ -41,30 +41,30 @@ function onChange() {
   timer = setTimeout(() => { if (changed) submit(); }, AUTOSAVE);
 }
 
-// With the id of the entry that it changes: on another device, a newer one may be saved meanwhile.
+// With the ids of all entries that the server may have when the draft is read again: of those made on this page, any may
+// be saved, wait or be refused by then. With another one, a newer rating was saved on another device.
 function writeDraft() {
-  drafts.write(item.token, {...readEntry(), changes: item.entry?.client_id ?? null});
+  drafts.write(item.token, {...readEntry(), known: item.known});
 }
 
-// The item's draft, unless it is out of date; one that the server refused has an id of its own.
+// A draft without `known` is an entry that was refused, or was written by the page before it had `known`.
 function readDraft() {
   const draft = drafts.read(item.token);
-  if (!draft || "client_id" in draft || draft.changes === (item.entry?.client_id ?? null)) return draft;
-  drafts.remove(item.token);
-  return null;
+  return !draft?.known || draft.known.includes(item.entry?.client_id ?? null) ? draft : null;
 }
 
 async function submit() {
   clearTimeout(timer);
   if (!item || !changed) return queue.send();
   noteActivity();
-  const {token, entry: before} = item;
-  item.entry = {...readEntry(), seconds: Math.round(active / 100) / 10, client_id: makeId()};
+  const {token, known} = item;
+  const entry = {...readEntry(), seconds: Math.round(active / 100) / 10, client_id: makeId()};
   [changed, active] = [false, 0];
-  const sent = queue.add(token, item.entry);
+  known.push(entry.client_id);
+  const sent = queue.add(token, entry);
   drafts.remove(token);
   const outcome = await sent;
-  if (outcome === "refused" && item?.token === token) [changed, item.entry] = [true, before];
+  if (outcome === "refused" && item?.token === token) changed = true;
   return outcome;
 }
 
@@ -124,6 +124,7 @@ function show({item: next, progress}) {
     return;
   }
   if (item.position > 1 && $("instructions")) $("instructions").open = false;
+  item.known = [item.entry?.client_id ?? null];
   const draft = readDraft(), entry = draft ?? item.entry ?? EMPTY;
   $("note").textContent = item.training ? fill(texts.training, {position: item.position, total: progress.training_total}) : item.adjudication ? texts.adjudication : "";
   $("question").textContent = item.question;
@@ -188,8 +189,8 @@ async function goOn() {
     scales.select(dimensions.findIndex(({name}) => name === open_rows[0]));
     return;
   }
-  // A draft that is left was refused.
-  changed ||= !item.complete || Boolean(drafts.read(item.token));
+  // An entry of this page that is now the draft was refused; other drafts may be those of another tab.
+  changed ||= !item.complete || item.known.includes(drafts.read(item.token)?.client_id);
   wait(true);
   const outcome = await submit();
   wait(false);
