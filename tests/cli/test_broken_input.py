@@ -74,6 +74,14 @@ def test_output_folder_that_cannot_be_written(imapeval: Command, tmp_path: Path)
     check(done, "cannot write to taken/run (Not a directory)", "Choose another place with --out")
 
 
+def test_run_of_a_file_that_was_corrected_since(imapeval: Command, tmp_path: Path):
+    command = ("score", "data.jsonl", "--metrics", "rouge1", "--out", "run")
+    (tmp_path / "data.jsonl").write_text(ROW)
+    assert imapeval(*command).returncode == 0
+    (tmp_path / "data.jsonl").write_text(ROW.replace("Because", "Since"))
+    check(imapeval(*command), "the data was 1 samples of data.jsonl", "If the file has changed since, choose another")
+
+
 def test_run_of_other_data(imapeval: Command, tmp_path: Path):
     (tmp_path / "data.jsonl").write_text(ROW)
     assert imapeval("score", "data.jsonl", "--metrics", "rouge1", "--out", "run").returncode == 0

@@ -226,10 +226,15 @@ class RunWriter:
         self._manifest = {**new, "started": before["started"], "usage": usage}
         differing = _find_differences(before, new)
         if differing:
-            raise UsageError(
-                f"the run in {self.folder} has other data or settings: {'; '.join(differing)}. "
-                "Choose another folder with --out, or repeat the command that started it."
-            )
+            message = f"the run in {self.folder} has other data or settings: {'; '.join(differing)}. "
+            earlier, now = before["data"], new["data"]
+            if earlier["sha256"] != now["sha256"] and earlier["source"] == now["source"]:
+                # The same command can no longer help if the file has been corrected meanwhile.
+                raise UsageError(
+                    f"{message}If the file has changed since, choose another folder with --out; otherwise repeat the "
+                    "command that started it, with all its options."
+                )
+            raise UsageError(f"{message}Choose another folder with --out, or repeat the command that started it.")
         if self._ledger is not None and usage is not None:
             self._ledger.add_earlier_sessions(usage)
 

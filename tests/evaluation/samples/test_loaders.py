@@ -138,6 +138,13 @@ def test_imaps_beside_the_data_are_no_data(tmp_path: Path):
     assert read(tmp_path, strict=True) == samples
 
 
+def test_what_excel_writes_beside_an_open_workbook_is_no_data(tmp_path: Path):
+    write_shards(tmp_path)
+    samples = read(tmp_path)
+    (tmp_path / "~$answers.xlsx").write_bytes(b"\x04Wang".ljust(165))
+    assert read(tmp_path, strict=True) == samples
+
+
 def test_an_error_in_one_of_several_files_names_it(tmp_path: Path):
     files = write_shards(tmp_path)
     files[1].write_text('{"question": "Why?", "response": 3}\n')

@@ -27,6 +27,9 @@ of them."""
 _HEAD_LINES = 50
 """Lines by which the delimiter is recognised."""
 
+_SEPARATOR_LINE = re.compile(r'"?sep=([,\t;|])"?\s*', re.IGNORECASE)
+"""The first line by which Excel is told the delimiter; Excel itself shows no row for it."""
+
 _ROW_SEPARATOR = r"{}(?! |\d{{3}}(?!\d))"
 """A separator between cells: in prose, a space follows a comma, or three digits that it groups."""
 
@@ -37,7 +40,8 @@ def read_delimited(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
     """Yield the rows of a table with a header.
 
     The delimiter is the one of comma, tab, semicolon and vertical bar that splits the most of the first lines into as
-    many columns as the header; then the one with the most columns. One that differs from the file's name is logged.
+    many columns as the header; then the one with the most columns; or the one that a first line such as "sep=;" names.
+    One that differs from the file's name is logged.
     With semicolons, numbers may have decimal commas. An empty cell is "", quoted or not: the csv module does not
     distinguish them. Rows of empty cells are skipped.
 
@@ -51,7 +55,11 @@ def read_delimited(file: SourceFile, options: ReadOptions) -> Iterator[Row]:
     lines = _split_lines(read_lines(file, options.encoding))
     head = list(islice(lines, _HEAD_LINES))
     usual = "\t" if file.suffix in (".tsv", ".tab") else ","
-    delimiter = _find_delimiter(head, usual)
+    if head and (named := _SEPARATOR_LINE.fullmatch(head[0])):
+        delimiter = named[1]
+        head[0] = "\n"  # so that the lines keep their numbers
+    else:
+        delimiter = _find_delimiter(head, usual)
     if delimiter != usual:
         _log.warning("%s: columns are separated by %s", file.path, _DELIMITERS[delimiter])
     yield from _read_rows(file, chain(head, lines), delimiter, options)

@@ -45,11 +45,14 @@ SUFFIXES = tuple(f".{name}" for name in _READERS)
 
 
 def is_data_file(path: Path) -> bool:
-    """Return whether a file is named as one of the formats (perhaps with .gz), not hidden, and does not hold imaps."""
+    """Return whether a file is named as one of the formats (perhaps with .gz), not hidden, and does not hold imaps.
+
+    With "~$" begin the names of the files by which Excel marks a workbook as open, hidden on Windows only.
+    """
     name = path.name.lower().removesuffix(".gz")
     # What `imapeval extract` writes may lie beside the data it was made from.
     is_imaps = name == "imaps.jsonl" or name.endswith("-imaps.jsonl")
-    return Path(name).suffix in FORMATS_BY_SUFFIX and not name.startswith(".") and not is_imaps
+    return Path(name).suffix in FORMATS_BY_SUFFIX and not name.startswith((".", "~$")) and not is_imaps
 
 
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"

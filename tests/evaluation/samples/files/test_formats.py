@@ -210,6 +210,20 @@ READ: dict[str, tuple[str, Write, dict[str, Any], list[Shown], str]] = {
         [("Why?", (), "a café “here”")],
         "",
     ),
+    "the separator in a line before the header, as Excel reads it": (
+        "sep.csv",
+        content(b"sep=;\r\n" + table(";")),
+        {},
+        TWO,
+        "semicolons",
+    ),
+    "a separator in such a line that is less frequent than another one": (
+        "sep2.csv",
+        content('"SEP=,"\nquestion,response\nA;B?,C;D\n'.encode("utf-8-sig")),
+        {},
+        [("A;B?", (), "C;D")],
+        "",
+    ),
     "semicolons and decimal commas": (
         "d.csv",
         content(b"question;response;ratings.accuracy\nWhy, then?;So, it is.;4,5\nWhat?;That.;3\n"),
