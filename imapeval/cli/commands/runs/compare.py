@@ -13,6 +13,9 @@ from imapeval.cli.systems import print_differences, print_standings
 from imapeval.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from imapeval.metrics.base import Range
     from imapeval.report.systems import SystemComparison
     from imapeval.study.systems.ranking import Change
 
@@ -46,7 +49,10 @@ def compare(
     ] = None,
     margin: Annotated[
         float | None,
-        typer.Option(metavar="VALUE", help="Say which systems are equivalent: they differ by less than VALUE."),
+        typer.Option(
+            metavar="VALUE",
+            help="Say which systems are equivalent: they differ by less than VALUE, in the metric's unit.",
+        ),
     ] = None,
     changes: Annotated[
         int, typer.Option(min=0, metavar="N", help="List the N questions with the largest losses and gains.")
@@ -78,6 +84,9 @@ def compare(
     answers = read_systems(runs, metrics=parse_names(metrics, "--metrics"), by=parse_names(by, "--by"))
     for sentence in describe_unfinished(runs):
         echo(sentence, err=True)
+    ranges = dict(chain.from_iterable(run.ranges.items() for run in runs))
+    if margin is not None:
+        _check_margin(margin, answers.metrics[0], ranges)
     differences = compare_systems(answers, against=against, margin=margin, seed=seed)
     main = [row for row in differences if row.metric == answers.metrics[0] and not row.column]
     listed: list[Change] = []
@@ -86,7 +95,6 @@ def compare(
         listed += [change for change in of_pair[:changes] if change.gain < 0]
         of_pair.sort(key=lambda change: -change.gain)
         listed += [change for change in of_pair[:changes] if change.gain > 0]
-    ranges = dict(chain.from_iterable(run.ranges.items() for run in runs))
     comparison = SystemComparison(
         signatures=read_signatures(runs, answers.metrics),
         standings=rank_systems(answers, differences, ranges=ranges, seed=seed),
@@ -119,6 +127,16 @@ def compare(
         "Interval: 95%, percentile bootstrap of questions. p: permutation test, two-sided; after Holm: corrected for "
         f"the comparisons of a metric{' within a column' if answers.groups else ''}. Seed {seed}."
     )
+
+
+def _check_margin(margin: float, metric: str, ranges: "Mapping[str, Range]") -> None:
+    """Refuse a margin that no difference of the first metric can exceed, such as 5 for a score from 0 to 1."""
+    low, high = ranges.get(metric, (None, None))
+    if low is not None and high is not None and margin >= high - low:
+        raise UsageError(
+            f"--margin {margin:g}: {metric} is between {low:g} and {high:g}, so every difference would be within it. "
+            f"Give the margin in the unit of {metric}, such as {(high - low) / 20:g}."
+        )
 
 
 def _print_disagreements(comparison: "SystemComparison") -> None:

@@ -90,6 +90,7 @@ def test_what_cannot_be_compared(imapeval: Command, run: Path):
         ("--metrics", "bleu", "'bleu'"),
         ("--by", "ward", "'ward'"),
         ("--margin", "0", "margin"),
+        ("--margin", "1", "between 0 and 1"),
     ):
         done = imapeval("compare", run, *arguments)
         assert (done.returncode, place in done.stderr) == (2, True), done.stderr
