@@ -69,9 +69,11 @@ def write_correlations(study: Study) -> str:
         for metric in ranked
     ]
     counts = [] if first is None else [row.n for row in grid.list_rows(first)]
+    # The conclusions quote the wider interval of the metric that was chosen as the best.
+    own = " (each for itself, not corrected for the choice of the best)" if len(ranked) > 1 else ""
     caption = (
         f"{COEFFICIENTS[study.coefficient]} of metrics with ratings ({LEVELS[study.level]}), "
-        f"95% intervals in brackets, {_format_counts(counts)}."
+        f"95% intervals in brackets{own}, {_format_counts(counts)}."
     )
     labels = [format_dimension(name) for name in grid.columns]
     heads = ["Metric", *(escape_latex(label[:1].upper() + label[1:]) for label in labels)]

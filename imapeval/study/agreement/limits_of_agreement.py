@@ -116,7 +116,9 @@ def find_limits_of_metric(rated: Rated, metric: str, dimension: str) -> LimitsOf
     if off or ((given < scale.low) | (given > scale.high)).any():
         raise UsageError(
             f"{metric} is not on the scale of {dimension}, {describe_scale(scale)}, so that differences say nothing. "
-            "Put it on that scale with `imapeval study calibrate`."
+            "Put it on that scale: fit a curve with `imapeval study calibrate`, predict the ratings of other rated "
+            "answers with `imapeval study apply ... --out FILE`, and give those here with --scores FILE --metric "
+            "rating. On the answers that the curve was fitted to, limits would be too narrow."
         )
     return _compare(
         LimitsOfAgreement(dimension, metric, MEAN_RATING), scores, rated.ratings_of(dimension), rated.questions

@@ -203,10 +203,13 @@ def _make_estimate(value: float, influence: Floats, rated: int, weight: float) -
     return MeanEstimate(value, value - half, value + half, influence, rated, weight)
 
 
-def estimate_systems(rated: Rated, metric: str, dimension: str) -> tuple[list[SystemMean], list[SystemDifference]]:
+def estimate_systems(
+    rated: Rated, metric: str, dimension: str, *, shares: bool = False
+) -> tuple[list[SystemMean], list[SystemDifference]]:
     """Estimate the mean rating of every system, and the difference of every pair of systems.
 
-    Some of the answers are rated; the scores by `metric` help with the others.
+    Some of the answers are rated; the scores by `metric` help with the others. With `shares` the ratings are 1 for
+    right and 0 for other answers, and notes say so.
 
     Returns:
         A row per system, and a row for every pair of systems that both have a value.
@@ -226,11 +229,15 @@ def estimate_systems(rated: Rated, metric: str, dimension: str) -> tuple[list[Sy
             note = f"{clusters} rated questions with a score are fewer than {MIN_RATED}"
             rows.append(SystemMean(system, dimension, metric, n, unrated, note=note))
             continue
-        if (different := _count_different(ratings[with_both], questions)) < MIN_DIFFERENT:
-            note = (
-                f"{different} of {clusters} rated questions have another rating than the most frequent one, fewer than "
-                f"{MIN_DIFFERENT}: how far off a mean of them is cannot be told"
-            )
+        different, usual = _count_different(ratings[with_both], questions)
+        said = f"{different} of {clusters} rated questions have another rating than the most frequent one"
+        if shares:
+            most = {0.0: "not right", 1.0: "right"}.get(usual, "right in part")
+            said = f"{clusters - different} of {clusters} rated questions are {most}"
+        if different < MIN_DIFFERENT:
+            few = f"so that fewer than {MIN_DIFFERENT} differ" if shares else f"fewer than {MIN_DIFFERENT}"
+            what = "share" if shares else "mean"
+            note = f"{said}, {few}: how far their {what} may be from that of all answers cannot be told"
             rows.append(SystemMean(system, dimension, metric, n, unrated, note=note))
             continue
         helped, plain = (
@@ -249,10 +256,7 @@ def estimate_systems(rated: Rated, metric: str, dimension: str) -> tuple[list[Sy
             helped, plain = (_clip(mean, scale.low, scale.high) for mean in (helped, plain))
         notes = [note] if (note := _warn_if_not_random(scores[with_both], scores[only_scored], sign=sign)) else []
         if different < min(FEW_DIFFERENT, clusters / 2):
-            notes.append(
-                f"{different} of {clusters} rated questions have another rating than the most frequent one: "
-                f"{NEARLY_EQUAL}"
-            )
+            notes.append(f"{said}: {NEARLY_EQUAL}")
         if unscored := int((theirs & np.isnan(scores) & np.isfinite(ratings)).sum()):
             notes.append(f"{unscored} rated answers without a score by {metric} are left out")
         variance, alone = (float((mean.influence**2).sum()) for mean in (helped, plain))
@@ -289,14 +293,14 @@ def estimate_shares(
     shares = replace(
         rated, dimensions=(dimension,), ratings=right[:, None], by_rater={}, scales={dimension: RatingScale(0.0, 1.0)}
     )
-    return estimate_systems(shares, metric, dimension)
+    return estimate_systems(shares, metric, dimension, shares=True)
 
 
-def _count_different(ratings: Floats, questions: Counts) -> int:
-    """Return how many questions have a mean rating other than the most frequent one."""
+def _count_different(ratings: Floats, questions: Counts) -> tuple[int, float]:
+    """Return how many questions have a mean rating other than the most frequent one, and that one."""
     _, codes, sizes = np.unique(questions, return_inverse=True, return_counts=True)
-    _, frequencies = np.unique(np.round(np.bincount(codes, ratings) / sizes, 9), return_counts=True)
-    return len(sizes) - int(frequencies.max())
+    means, frequencies = np.unique(np.round(np.bincount(codes, ratings) / sizes, 9), return_counts=True)
+    return len(sizes) - int(frequencies.max()), float(means[frequencies.argmax()])
 
 
 def _clip(mean: MeanEstimate, low: float, high: float) -> MeanEstimate:

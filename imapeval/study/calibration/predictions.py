@@ -9,7 +9,7 @@ import numpy as np
 
 from imapeval.errors import UsageError
 from imapeval.evaluation.samples import system_label
-from imapeval.study.data.rated import refuse_unknown_name
+from imapeval.study.data.rated import refuse_unknown_name, round_score
 from imapeval.study.data.scores_file import check_ids, is_imported
 from imapeval.types import Score
 
@@ -82,7 +82,9 @@ def _read_scores(calibration: Calibration, run: Run) -> Mapping[str, float]:
             f"{run.folder} has {metric} as {signatures[metric]}, but it was calibrated as {calibration.signature}: the "
             "scores are not comparable. Score the answers in the same way, or calibrate again."
         )
-    return {r.id: r.outcome.value for r in run.results() if r.metric == metric and isinstance(r.outcome, Score)}
+    return {
+        r.id: round_score(r.outcome.value) for r in run.results() if r.metric == metric and isinstance(r.outcome, Score)
+    }
 
 
 def _take_scores(calibration: Calibration, run: Run, imported: ImportedScores) -> Mapping[str, float]:

@@ -15,7 +15,7 @@ from imapeval.evaluation.samples.rows import is_missing
 from imapeval.metrics import registry
 from imapeval.metrics.lexical.tokens import split_for_squad
 from imapeval.study.data.join_report import JoinReport, describe_numbered_ids
-from imapeval.study.data.rated import DIMENSION, SYSTEM, Rated, choose_names
+from imapeval.study.data.rated import DIMENSION, SYSTEM, Rated, choose_names, round_score
 from imapeval.study.data.ratings import Ratings, match_ids, ratings_of_samples
 from imapeval.study.data.unfinished import describe_unfinished
 from imapeval.study.intervals.bootstrap import number_clusters
@@ -241,7 +241,7 @@ def _read_scores(
             if result.metric not in column:
                 continue
             cell = answers.row[result.id], column[result.metric]
-            score = _round(result.outcome.value) if isinstance(result.outcome, Score) else np.nan
+            score = round_score(result.outcome.value) if isinstance(result.outcome, Score) else np.nan
             if found[cell] == _UNSEEN or np.isnan(scores[cell]):
                 scores[cell], found[cell] = score, number
             elif score != scores[cell] and not np.isnan(score):
@@ -252,15 +252,6 @@ def _read_scores(
                     fix="Give one of the runs; `imapeval study robustness` compares repeated ones.",
                 )
     return scores, found
-
-
-def _round(score: float) -> float:
-    """Return a score with 12 significant digits.
-
-    Metrics that compute the same number in another order differ in the last of its 16 digits. For rank coefficients,
-    such scores are to be ties.
-    """
-    return float(f"{score:.12g}")
 
 
 def _align(table: Floats, place: Counts, rows: int) -> Floats:

@@ -106,6 +106,15 @@ class Rated:
         )
 
 
+def round_score(score: float) -> float:
+    """Return a score with 12 significant digits, as every study takes it.
+
+    Metrics that compute the same number in another order differ in the last of its 16 digits. For rank coefficients,
+    such scores are to be ties.
+    """
+    return float(f"{score:.12g}")
+
+
 def choose_names(kind: str, wanted: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
     """Return the requested names, each once; None requests all. `kind` is the kind of thing named, for the message.
 

@@ -23,6 +23,7 @@ from imapeval.evaluation.samples.columns import NAMES
 from imapeval.evaluation.samples.files.formats import read_file
 from imapeval.evaluation.samples.rows import list_columns, read_number_of
 from imapeval.files import refuse_stream
+from imapeval.study.data.rated import round_score
 from imapeval.study.data.ratings.source import RatingsSource
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def read_scores(path: Path) -> ImportedScores:
             if system := row.fields.get("system"):
                 fix += f"; if ids repeat between systems, write them as in the run, such as {id_[:60]}/{system}"
             raise source.error_at(f"{metric!r} already has a score for {id_[:60]!r}", row, fix=f"{fix}.")
-        own[id_] = number
+        own[id_] = round_score(number)
     if not any(scores.values()):
         raise InputError(
             "there are no scores", path=path, fix="Give a column `id` and a column of numbers for each metric."

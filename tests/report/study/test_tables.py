@@ -121,6 +121,7 @@ def test_latex_correlations(big: Study):
     assert rows[0][:2] == [best.metric, rf"\textbf{{{best.value:.2f}}} {{\scriptsize[{bracket}]}}".replace("0.", ".")]
     assert {len(row) for row in rows} == {5}
     assert text.count(r"\textbf{") >= 4
+    assert "95\\% intervals in brackets (each for itself, not corrected for the choice of the best)" in text
     assert "% Seed 1, 2000 resamples." in text
     for rule in (r"\toprule", r"\midrule", r"\bottomrule", r"\end{table}"):
         assert text.count(rule) == 1

@@ -202,6 +202,13 @@ def test_no_interval_leaves_the_scale():
     assert -5 <= differences[0].low <= differences[0].high <= 5
 
 
+def test_shares_of_which_few_differ_say_how_many_are_right():
+    # Ten ratings, all different, of which nine are 4 or better.
+    study = make_rated(np.arange(20.0), np.array([3.0, *np.linspace(4, 5, 9), *[np.nan] * 10]), dimensions=("d",))
+    (row,), _ = estimate_shares(study, "m", "d", right_from=4)
+    assert (row.note or "").startswith("9 of 10 rated questions are right, so that fewer than 3 differ")
+
+
 def test_the_share_of_right_answers_is_the_mean_of_an_indicator():
     # Of 600 answers 40 are rated, by a metric that is hardly better than chance: the true share is .39.
     generator = np.random.default_rng(5)

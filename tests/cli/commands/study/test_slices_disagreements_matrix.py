@@ -69,6 +69,13 @@ def test_slices_as_tables(imapeval: Command, run: Path):
     assert "Hedges and Olkin" in done.stdout
 
 
+def test_slices_without_a_coefficient_have_a_reason(imapeval: Command, run: Path):
+    shown = imapeval("study", "slices", run, "--facets", "response characters", "--bins", "3").stdout
+    # A group is of two lengths in two languages; n has no score of one of the four longest answers.
+    assert shown.count("no coefficient of") == 1
+    assert "44 to 55: no coefficient of n: 1 of 1 coefficients are left out: fewer than 4 questions" in shown
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [

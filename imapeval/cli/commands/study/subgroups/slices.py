@@ -75,6 +75,13 @@ def _print(rows: "Sequence[Slice]") -> None:
         # Wide enough for any number of metrics where the output is not a terminal.
         groups = dict.fromkeys(row.group for row in shown if row.facet == facet)
         emit(groups, columns, title=title, width=60 + 20 * len(metrics))
+        # Metrics that lack a coefficient for the same reason share a sentence.
+        reasons: dict[tuple[str, str], list[str]] = {}
+        for row in shown:
+            if row.facet == facet and row.value is None and row.reason is not None:
+                reasons.setdefault((row.group or "unnamed", row.reason), []).append(row.metric)
+        for (group, reason), lacking in reasons.items():
+            echo(f"{group}: no coefficient of {', '.join(dict.fromkeys(lacking))}: {reason}.")
 
 
 def _format_cell(row: "Slice") -> str:
