@@ -79,7 +79,7 @@ from imapeval.text.comparison import similarity
 from imapeval.text.comparison import wordings as comparison
 from imapeval.text.dimensions import opposites
 from imapeval.text.language import FACT_LANGS
-from imapeval.text.markup import EditedText
+from imapeval.text.markup import EditedText, PlainText
 from imapeval.text.negation import governors, yes_no
 from imapeval.text.normalise import normalise_unicode
 from imapeval.types import Failure, Imap, Lang, Match, Pair, QuestionImap, Relation, Sample, Score, Turn
@@ -491,6 +491,7 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
         text, f"{text}."
     ),
     "text.markup.EditedText": lambda text: EditedText(text, [(at, at + 1, "") for at in range(0, len(text) - 2, 2)]),
+    "text.markup.PlainText": lambda text: PlainText(text, unwrap=True),
     "text.negation.yes_no.find_reply": lambda text: [yes_no.find_reply(text, lang) for lang in FACT_LANGS],
     "text.negation.governors.find_negator": lambda text: [governors.find_negator(text, lang) for lang in FACT_LANGS],
     "text.negation.governors.strip_replaced_verb": lambda text: [

@@ -91,6 +91,8 @@ _CORRECTION = re.compile(
 _INSULIN = re.compile(r"insulin|basal|bolus|prandial|mealtime|sliding|glargine|aspart|lispro|detemir", re.I)
 _LINE = re.compile(r"[^\n]+")
 _LINE_END = re.compile("\r\n?")
+# Tabs separate the cells of a table.
+_WRAP = re.compile(r"(?<=[\w,])[^\S\n\t]*+\n[^\S\n\t]*+(?=[a-z])|[^\S\n\t]{2,}")
 _REDACTION = re.compile(r"(?<![^\S\n])[^\S\n]*+\(\s*attachments? removed\b[^()\n]{0,60}\)", re.IGNORECASE)
 
 
@@ -162,6 +164,10 @@ class PlainText:
     become "high" or "low", and the signs of results "positive" or "negative"; a value that the writer takes back is
     replaced by the corrected one.
 
+    Args:
+        text: The original.
+        unwrap: Whether several blanks, or a line break within a sentence, are one blank.
+
     Attributes:
         text: The plain text.
 
@@ -169,7 +175,7 @@ class PlainText:
     'Rest the left knee & ankle'
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, unwrap: bool = False) -> None:
         self._layers = [EditedText(text, ((found.start(), found.end(), "") for found in INVISIBLE.finditer(text)))]
         for find in (
             _find_line_ends,
@@ -179,6 +185,7 @@ class PlainText:
             _find_arrows,
             _find_results,
             _find_corrections,
+            *((_find_wraps,) if unwrap else ()),
         ):
             self._layers.append(EditedText(self._layers[-1].text, find(self._layers[-1].text)))
         plain = fold_confusables(self._layers[-1].text)
@@ -264,6 +271,22 @@ def _find_corrections(text: str) -> Iterator[tuple[int, int, str]]:
             continue
         yield *found.span("old"), found["new"]
         yield found.start("marker"), found.end(), ""
+
+
+def _find_wraps(text: str) -> Iterator[tuple[int, int, str]]:
+    """Find what counts as one blank: several, and line breaks within a sentence.
+
+    A line that begins with a small letter goes on with the sentence of the line before it, unless its writer uses no
+    capitals.
+    """
+    continued = -1  # where a line begins that goes on with the one before it
+    for found in _WRAP.finditer(text):
+        if (line_end := found[0].find("\n")) >= 0:
+            begin = text.rfind("\n", 0, found.start()) + 1
+            if begin != continued and not text[begin : found.start()].lstrip()[:1].isupper():
+                continue
+            continued = found.start() + line_end + 1
+        yield found.start(), found.end(), " "
 
 
 _LONE_RESULT = re.compile(r"\s{0,9}[(（]\s?(?:(?P<positive>[+＋])|[-－–−])\s?[)）]\s{0,9}")

@@ -154,3 +154,25 @@ def test_positions_of_edits():
     edited = EditedText("a--b", [(1, 3, "+")])
     assert edited.text == "a+b"
     assert [edited.to_original(place) for place in range(3)] == [0, 1, 3]
+
+
+# Two texts that differ in white space only; what is one sentence, and what are lines of their own.
+@pytest.mark.parametrize(
+    ("text", "unwrapped"),
+    [
+        ("How  long is it \u00a0contagious?", "How long is it contagious?"),
+        ("How\nlong is a person\r\n  with chickenpox contagious?", "How long is a person with chickenpox contagious?"),
+        ("水痘\u3000\u3000多久不传染？", "水痘 多久不传染？"),
+        # Not lines of a list, a dialogue, a title, a paragraph, or a writer without capitals, nor the cells of a table.
+        ("Which of these:\n- ice\n- heat", "Which of these:\n- ice\n- heat"),
+        ("Patient: I itch\nDoctor: Where?", "Patient: I itch\nDoctor: Where?"),
+        ("水痘\n多久不传染？", "水痘\n多久不传染？"),
+        ("Chickenpox\n\nhow long?", "Chickenpox\n\nhow long?"),
+        ("i itch\nhow long?", "i itch\nhow long?"),
+        ("TSH\t\t5", "TSH\t\t5"),
+    ],
+)
+def test_unwrapping(text, unwrapped):
+    plain = PlainText(text, unwrap=True)
+    assert plain.text == unwrapped
+    assert plain.to_original(0, len(plain.text)) == (0, len(text))

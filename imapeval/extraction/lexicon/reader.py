@@ -97,7 +97,7 @@ class LexiconReader:
     @property
     def signature(self) -> str:
         weights = {} if self.facts is None else {"importance": self.facts.identity}
-        return signature("lexicon", graph=self.graph.hash[:12], **weights, v="20")
+        return signature("lexicon", graph=self.graph.hash[:12], **weights, v="21")
 
     @property
     def concurrency(self) -> int:
@@ -121,7 +121,7 @@ class LexiconReader:
     def _read_question(self, question: str, lang: Lang) -> QuestionImap:
         if not any(char.isalpha() for char in question):
             raise ExtractionError("the question has no words", kind="no-query", raw=question)
-        plain = PlainText(drop_doctor_turns(question)).text
+        plain = PlainText(drop_doctor_turns(question), unwrap=True).text
         query = tuple(Pair(term.label(lang), "?") for term in find_asked_terms(plain, lang=lang))
         return QuestionImap(query, tuple(dict.fromkeys(self._find_constraints(question, lang))))
 
@@ -129,7 +129,7 @@ class LexiconReader:
         asked = [term for pair in imap.query for term in TERMS if term.label(lang) == pair.term]
         pairs: dict[tuple[str, str], Pair] = {}
         plain = PlainText(answer)
-        question_text = PlainText(question).text
+        question_text = PlainText(question, unwrap=True).text
         content = QuestionContent(question_text, lang)
         for piece in content.read_statements(plain.text):
             mentions = self._scanner.scan(piece.text, lang=lang)
@@ -154,7 +154,7 @@ class LexiconReader:
         )
 
     def _find_constraints(self, question: str, lang: Lang) -> Iterator[Pair]:
-        plain = PlainText(question)
+        plain = PlainText(question, unwrap=True)
         for hit in _PERSONAL.finditer(plain.text):
             term = _PERSONAL_TERMS[str(hit.lastgroup)][lang == "zh"]
             denied = ends_with_negator(plain.text[max(0, hit.start() - _DENIAL_WINDOW) : hit.start()])

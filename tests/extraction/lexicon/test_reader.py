@@ -312,3 +312,15 @@ def test_any_text_can_be_read(reader: LexiconReader, answer: str, lang: Lang) ->
         assert pair.span is not None
         assert answer[pair.span[0] : pair.span[1]].strip()
         assert pair.term in {"treatment", "治疗"}
+
+
+@pytest.mark.parametrize("blank", ["  ", "\n", "\r\n", " \u00a0", "\u3000 "])
+def test_white_space_in_a_question_makes_no_difference(reader: LexiconReader, blank: str) -> None:
+    question = "How long is a child contagious that has had chickenpox for three days?"
+    spaced = question.replace(" ", blank)
+    imaps = [ask(reader, text, "en") for text in (question, spaced)]
+    given_values = [[(pair.term, pair.value) for pair in (*imap.query, *imap.constraint)] for imap in imaps]
+    assert given_values[1] == given_values[0]
+    assert ("duration", "for three days") in given_values[1]
+    answer = "Until all blisters have crusted."
+    assert facts(reader, spaced, answer, "en") == facts(reader, question, answer, "en") != []
