@@ -267,6 +267,14 @@ class SampleBuilder:
     def _fail_missing(self, row: Row, name: str) -> NoReturn:
         if self._source is None:
             self._fail(row, f"there is no {name}", fix=f"Give a {name}.")
+        if row.file and (taken := self._columns.sources.get(name)):
+            self._fail(
+                row,
+                f"there is no column {taken[0]!r}, which is the {name} in another file; the columns are "
+                f"{list_columns(row.fields)}",
+                fix="Give the columns the same names in all files, or score each file by itself, with --map, and "
+                "compare the runs.",
+            )
         absent = [
             other
             for other in ("question", "response")

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.ids import IdIndex
 from imapeval.evaluation.samples.rows import UnusableCell, is_blank, list_columns
+from imapeval.evaluation.samples.spool import Mapped
 from imapeval.redaction import get_logger
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence, Set
+    from collections.abc import Iterable, Mapping, Sequence, Set
     from pathlib import Path
+
+    from imapeval.evaluation.samples.rows import Row
 
 NAMES = ("id", "question", "turns", "reference", "references", "response", "system", "lang")
 
@@ -43,6 +46,9 @@ _REFERENCE_NAMES = frozenset({"reference", "references"})
 
 _LISTS = _REFERENCE_NAMES | {"turns"}
 """Fields of a sample that may be lists."""
+
+_ALTERNATIVES = {"question": "turns", "turns": "question", "reference": "references", "references": "reference"}
+"""Fields of which a row has one or the other."""
 
 _JSON_LIST = re.compile(r"\s*\[\s*[\[{\"\]]")
 """The beginning of a list of texts, objects or lists in JSON, which "[1] Smith 2020" is not."""
@@ -135,6 +141,81 @@ def choose_columns(
     return Columns(sources, systems)
 
 
+def unify_names(
+    rows: Sequence[Row], headers: Mapping[str, Iterable[str]], wanted: Mapping[str, str], *, spreadsheet: bool
+) -> Sequence[Row]:
+    """Return the rows of several files with our names for columns that have different common names in these files.
+
+    The columns of a source are chosen once, so "question" in one file would leave "prompt" in another one unused.
+    Columns with our names, or with the same name in all files, are left to `choose_columns`. What is renamed is logged.
+
+    Args:
+        rows: The rows of all files.
+        headers: The columns of each file.
+        wanted: Fields and columns that the user has mapped, which keep their names.
+        spreadsheet: As for `choose_columns`.
+    """
+    named = {column.strip() for text in wanted.values() for column in (text, *text.split(","))}
+    found = {
+        file: _find_by_name([column for column in header if column not in named], wanted.keys())
+        for file, header in headers.items()
+    }
+    renamed: dict[str, dict[str, str]] = {}
+    for name in NAMES:
+        group = (name, _ALTERNATIVES.get(name))
+        if len({column for fields in found.values() for field, column in fields.items() if field in group}) < 2:
+            continue
+        for column in {fields[name] for fields in found.values() if name in fields} - {name}:
+            files = {file for file, fields in found.items() if fields.get(name) == column}
+            values = [value for row in rows if row.file in files and not is_blank(value := row.fields.get(column))]
+            if _are_texts(values, name, spreadsheet=spreadsheet):
+                for file in files:
+                    renamed.setdefault(file, {})[column] = name
+    if not renamed:
+        return rows
+    for file, names in renamed.items():
+        _log.warning("%s: took %s", file, ", ".join(f"{column!r} for {name}" for column, name in names.items()))
+
+    def rename(row: Row) -> Row:
+        names = renamed.get(row.file, {})
+        return replace(row, fields={names.get(name, name): value for name, value in row.fields.items()})
+
+    return Mapped(rows, rename)
+
+
+def _find_by_name(columns: Sequence[str], settled: Set[str]) -> dict[str, str]:
+    """Return the column of each field but the id in one file, as far as a single one has a name for it."""
+    known = {column: _normalise(column) for column in columns}
+    found: dict[str, str] = {}
+    for name in NAMES:
+        if name == "id" or not settled.isdisjoint({name, _ALTERNATIVES.get(name, name)}):
+            continue
+        usual = _USUAL_NAMES.get(name, ())
+        meant = (
+            [column for column in known if column == name]
+            or [column for column in known if known[column] == name]
+            or [column for column in known if known[column] in usual]
+        )
+        if len(meant) == 1:
+            found[name] = meant[0]
+    answers = [column for column in known if known[column] in _ANSWER]
+    has_response = "response" in {*found, *settled}
+    has_reference = not _REFERENCE_NAMES.isdisjoint({*found, *settled}) or any(
+        _NUMBERED_REFERENCE.fullmatch(name) for name in known.values()
+    )
+    if len(answers) == 1 and has_response != has_reference:
+        found["reference" if has_response else "response"] = answers[0]
+    return found
+
+
+def _are_texts(values: Sequence[Any], name: str, *, spreadsheet: bool) -> bool:
+    """Return whether all values are of the kind of a field."""
+    # A column of numbers, such as ratings called "target", is not one of texts, even if one of them is "n/a".
+    mixed = spreadsheet and 2 * sum(isinstance(value, str) for value in values) >= len(values)
+    kinds = (str, UnusableCell, *((list,) if name in _LISTS else ()), *((int, float) if mixed else ()))
+    return all(isinstance(value, kinds) and not isinstance(value, bool) for value in values)
+
+
 def names_field(column: str) -> bool:
     """Return whether a column has one of our names, however it is written, or that of a numbered reference."""
     name = _normalise(column)
@@ -221,8 +302,7 @@ class _Finder:
             columns = (*sources.pop("reference", ()), *numbered)
             sources["reference" if len(columns) == 1 else "references"] = columns
         for name, usual in _USUAL_NAMES.items():
-            instead = {"question": "turns", "turns": "question", "reference": "references", "references": "reference"}
-            if name not in settled and instead.get(name) not in sources:
+            if name not in settled and _ALTERNATIVES.get(name) not in sources:
                 found = self._find(name, usual)
                 if name == "id":
                     found = [column for column in found if self._is_unique(column, *sources.get("system", ()))]
@@ -262,13 +342,7 @@ class _Finder:
 
     def _fits(self, column: str, name: str) -> bool:
         """Return whether the column has values of the right kind."""
-        if name == "id":
-            return True
-        values = self._list_values(column)
-        # A column of numbers, such as ratings called "target", is not one of texts, even if one of them is "n/a".
-        mixed = self._spreadsheet and 2 * sum(isinstance(value, str) for value in values) >= len(values)
-        kinds = (str, UnusableCell, *((list,) if name in _LISTS else ()), *((int, float) if mixed else ()))
-        return all(isinstance(value, kinds) and not isinstance(value, bool) for value in values)
+        return name == "id" or _are_texts(self._list_values(column), name, spreadsheet=self._spreadsheet)
 
     def _list_values(self, column: str) -> list[Any]:
         return [value for row in self._rows if not is_blank(value := row.get(column))]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.ids import IdIndex, list_first
 from imapeval.evaluation.samples.building import SampleBuilder
-from imapeval.evaluation.samples.columns import choose_columns
+from imapeval.evaluation.samples.columns import choose_columns, unify_names
 from imapeval.evaluation.samples.files.formats import is_data_file
 from imapeval.evaluation.samples.files.text_lines import SHOWN_STDIN, STDIN
 from imapeval.evaluation.samples.loaders import choose_loader, list_files, shipped_samples
@@ -103,12 +103,15 @@ def read(
     with TemporaryDirectory(prefix="imapeval-", ignore_cleanup_errors=True) as folder:
         sources = _find_sources(paths, loader, folder=Path(folder))
         most = None if limit is None else min(limit, sys.maxsize)
-        rows = spool(islice(_read_rows(sources, loader, options), most))
+        headers: dict[str, dict[str, None]] = {}
+        rows = spool(islice(_read_rows(sources, loader, options, headers), most))
     names = [name for _, name in sources]
     source = SHOWN_STDIN if names == [STDIN] else " ".join(names if len(names) == 1 else map(str, paths))
     if not rows:
         raise InputError("there are no rows", path=source, fix="Give a file with at least one row.")
     spreadsheet = all(not row.has_null for row in rows if row.error is None)
+    if len(headers) > 1:
+        rows = unify_names(rows, headers, columns or {}, spreadsheet=spreadsheet)
     found = choose_columns(Mapped(rows, attrgetter("fields")), columns or {}, path=source, spreadsheet=spreadsheet)
     builder = SampleBuilder(source, found, missing=missing)
     made = spool((replace(row, fields={}), *built) for row in rows for built in builder.build_all(row, strict=strict))
@@ -134,8 +137,10 @@ def _find_sources(paths: Sequence[str | Path], loader: str | None, *, folder: Pa
     return sources
 
 
-def _read_rows(sources: Sequence[tuple[str, str]], loader: str | None, options: ReadOptions) -> Iterator[Row]:
-    """Yield the rows of all sources, numbered consecutively."""
+def _read_rows(
+    sources: Sequence[tuple[str, str]], loader: str | None, options: ReadOptions, headers: dict[str, dict[str, None]]
+) -> Iterator[Row]:
+    """Yield the rows of all sources, numbered consecutively; the columns of each of several go to `headers`."""
     before = 0
     for source, name in sources:
         number = 0
@@ -144,7 +149,10 @@ def _read_rows(sources: Sequence[tuple[str, str]], loader: str | None, options: 
                 number = row.number
                 if row.error is not None and source != name:
                     row = replace(row, error=_rename(row.error, name))
-                yield row if len(sources) == 1 else replace(row, number=before + number, file=row.file or name)
+                if len(sources) > 1:
+                    row = replace(row, number=before + number, file=row.file or name)
+                    headers.setdefault(row.file, {}).update(dict.fromkeys(row.fields))
+                yield row
         except InputError as error:
             if source == name:
                 raise

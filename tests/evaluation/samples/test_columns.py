@@ -84,3 +84,56 @@ def test_of_columns_without_a_value_the_first_is_taken(tmp_path: Path):
     path = write_jsonl(tmp_path / "d.jsonl", {"question": "q", "prediction": None, "output": None, "gold": "a"})
     (sample,) = read(path)
     assert (sample.answered, sample.meta) == (False, {"output": None})
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("question,reference,response,system", "问题,参考答案,回答,模型"),
+        ("prompt,target,output,model", "Question,Reference,Response,System"),
+        ("问题,答案,回答,模型", "question,reference,answer,system"),
+        ("query,gold,answer,model", "input,target,response,model"),
+    ],
+)
+def test_each_of_several_files_has_other_usual_names(
+    tmp_path: Path, first: str, second: str, caplog: pytest.LogCaptureFixture
+):
+    for name, header in (("a.csv", first), ("b.csv", second)):
+        (tmp_path / name).write_text(f"{header}\nWhy?,So.,Because {name}.,{name}\n", encoding="utf-8")
+    for files in (["a.csv", "b.csv"], ["b.csv", "a.csv"]):
+        samples = read([tmp_path / name for name in files], strict=True)
+        assert [(s.question, s.references, s.response, s.system, s.meta) for s in samples] == [
+            ("Why?", ("So.",), f"Because {name}.", name, {}) for name in files
+        ]
+    assert "b.csv: took" in caplog.text
+
+
+def test_references_and_dialogues_of_several_files_may_have_other_usual_names(tmp_path: Path):
+    one = write_jsonl(tmp_path / "a.jsonl", {"question": "Why?", "gold": "So.", "output": "Because."})
+    turns = [{"role": "user", "content": "Why?"}]
+    row = {"messages": turns, "gold_answers": ["So.", "Thus."], "response": "Because."}
+    samples = read([one, write_jsonl(tmp_path / "b.jsonl", row)], strict=True)
+    assert [sample.references for sample in samples] == [("So.",), ("So.", "Thus.")]
+    assert [len(sample.turns) for sample in samples] == [0, 2]
+
+
+def test_numbers_with_a_usual_name_in_another_file_are_no_texts(tmp_path: Path):
+    one = write_jsonl(tmp_path / "a.jsonl", {"question": "Why?", "reference": "So.", "response": "Because."})
+    two = write_jsonl(tmp_path / "b.jsonl", {"question": "How?", "target": 4, "response": "So."})
+    assert [(s.references, s.meta) for s in read([one, two])] == [(("So.",), {}), ((), {"target": 4})]
+
+
+def test_what_is_mapped_is_not_looked_for_in_other_files(tmp_path: Path):
+    one = write_jsonl(tmp_path / "a.jsonl", {"question": "Why?", "response": "So."})
+    two = write_jsonl(tmp_path / "b.jsonl", {"问题": "Why?", "response": "So."})
+    samples = read([one, two], columns={"question": "问题"})
+    assert [sample.fault is None for sample in samples] == [False, True]
+    assert samples[0].fault
+    assert "a.jsonl, line 1: there is no column '问题', which is the question in ano" in samples[0].fault.message
+
+
+def test_what_is_mapped_to_another_field_has_no_usual_meaning(tmp_path: Path):
+    one = write_jsonl(tmp_path / "a.jsonl", {"question": "Why?", "output": "So.", "prediction": "Yes."})
+    two = write_jsonl(tmp_path / "b.jsonl", {"prompt": "Why?", "output": "So.", "generation": "No."})
+    samples = read([one, two], columns={"reference": "output"}, strict=True)
+    assert [(s.references, s.response) for s in samples] == [(("So.",), "Yes."), (("So.",), "No.")]
