@@ -8,6 +8,8 @@ from imapeval.text.comparison.wordings import CONTRADICTIONS, WordingVerdict, co
 SAME = [
     ("taper off atenolol", "stop atenolol gradually"),
     ("CT不如MRI那么好", "MRI比CT好"),
+    ("Lactic acidosis is rare", "rarely lactic acidosis"),
+    ("recurrence is uncommon in children", "it seldom recurs in children"),
     ("hematocrit (Hct)", "hematocrit"),
     ("treat once stable", "treat when stable"),
     ("coronavirus disease (Covid)", "coronavirus disease"),
@@ -149,6 +151,7 @@ NARROWER = [
     ("see a doctor", "see a doctor if the fever lasts"),
 ]
 OPPOSITE = [
+    ("surgery is needed", "surgery is rarely needed"),
     ("negative feedback remains", "positive feedback"),
     ("a negative test does not exclude HIV", "a negative test means no HIV"),
     ("a normal ECG does not exclude infarction", "a normal ECG excludes infarction"),
@@ -345,6 +348,9 @@ OTHER_CASE = [
     ("阴道镜（HPV阳性时）", "阴道镜（HPV阴性时）"),
 ]
 OPEN = [
+    ("death is rare", "rarely severe"),
+    ("liver damage is not rare", "rarely liver damage"),
+    ("relapse is rare in children", "rarely relapses in adults"),
     ("apixaban is less risky than warfarin", "apixaban is safer than warfarin"),
     ("低风险前列腺癌", "前列腺癌"),
     ("低风险房颤不需要抗凝", "房颤需要抗凝"),

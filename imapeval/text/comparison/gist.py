@@ -117,3 +117,30 @@ _SUBJECT = re.compile(r"(?:[\w'’-]+ ){1,5}(?:is|are|was|were) ")
 def says_where(whole: str, end: str) -> bool:
     """Return whether a sentence says where or when its subject is in just these words: "it is on the left"."""
     return bool(_PLACE.match(end) and whole.endswith(end) and _SUBJECT.fullmatch(whole.removesuffix(end)))
+
+
+_RARELY = re.compile(r"\b(?:rarely|seldom)\b", re.IGNORECASE)
+_IS_RARE = re.compile(
+    r"(?P<what>(?:(?!\b(?:is|are|was|were|no|not|never)\b)[^,;:]){3,60}?) (?:is|are|was|were)"
+    r" (?:(?:very|extremely|quite|also|fairly|relatively) )?(?:rare|uncommon|infrequent)"
+    r"(?=\.?$| (?:at|during|if|in|when|with)\b)",
+    re.IGNORECASE,
+)
+
+
+def word_rarity_alike(value: str, other: str) -> tuple[str, str]:
+    """Return two values with "rarely" in place of "is rare" if the other one says it so.
+
+    "Rarely" alone is nearly a denial: "rarely fatal" contradicts "fatal".
+
+    >>> word_rarity_alike("Relapse is rare in adults", "it rarely relapses")
+    ('rarely Relapse in adults', 'it rarely relapses')
+    >>> word_rarity_alike("relapse is rare", "relapse")
+    ('relapse is rare', 'relapse')
+    """
+    return _use_rarely(value, other), _use_rarely(other, value)
+
+
+def _use_rarely(value: str, other: str) -> str:
+    found = _IS_RARE.match(value) if _RARELY.search(other) and not _RARELY.search(value) else None
+    return f"rarely {found['what']}{value[found.end() :]}" if found else value

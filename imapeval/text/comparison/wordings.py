@@ -22,7 +22,7 @@ from imapeval.text.comparison.differences import (
     differ_by_opposite,
     name_other_codes,
 )
-from imapeval.text.comparison.gist import find_gist, says_where
+from imapeval.text.comparison.gist import find_gist, says_where, word_rarity_alike
 from imapeval.text.comparison.lists import divide_by_stance, index_parts, is_list, split_list, split_parts
 from imapeval.text.comparison.order import Order, compare_order, have_same_roles
 from imapeval.text.comparison.similarity import SAME_SUBJECT, measure_overlap
@@ -107,7 +107,7 @@ def compare_wordings(reference: str, response: str) -> WordingVerdict | None:
     >>> compare_wordings("penicillin", "antibiotic therapy") is None
     True
     """
-    a, b = parse_phrase(reference), parse_phrase(response)
+    a, b = map(parse_phrase, word_rarity_alike(reference, response))
     conditions = compare_conditions(a, b)
     if conditions is ConditionRelation.OTHER:
         return None
