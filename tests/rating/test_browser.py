@@ -208,12 +208,16 @@ def test_words_are_marked_and_answers_changed(visitor: Visitor, site: Site):
 
 
 def test_words_are_marked_by_mouse(visitor: Visitor, site: Site):
-    """What is selected, also beyond the answer; a click alone selects nothing."""
+    """What is selected, also beyond the answer; a click alone, or all of the page, selects nothing of it."""
     page = visitor.visit(site, "anna")
     practise(page)
     page.locator("#response").click()
-    page.locator("#mark-wrong").click()
+    page.keyboard.press("w")
     expect(page.locator("#problem")).not_to_be_empty()
+    page.keyboard.press("Control+a")
+    page.locator("#mark-wrong").click()
+    expect(page.locator("#marks button")).to_have_count(0)
+    page.locator("#response").click()
     page.locator("#question-title").focus()
     drag(page, "tea")
     page.locator("#mark-wrong").click()
@@ -533,7 +537,7 @@ def test_an_entry_that_is_refused_stays_on_the_page(visitor: Visitor, site: Site
     practise(page)
 
     def spoil(route: Route) -> None:
-        entry: dict[str, Any] = route.request.post_data_json
+        entry: dict[str, Any] = route.request.post_data_json or {}
         route.continue_(post_data=entry | {"confidence": 9})
 
     page.route("**/api/items/*", spoil)

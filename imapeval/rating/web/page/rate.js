@@ -24,7 +24,11 @@ const queue = new Queue(link, ({waiting, saved, problem, token}) => {
   if (saved) showProgress(saved.progress);
   if (saved?.feedback && item?.token === token) item.feedback = saved.feedback;
 });
-const text = new MarkedText($("response"), {changed: () => { showMarks(); onChange(); }, describe: (words) => { $("banner").textContent = words; }});
+const text = new MarkedText($("response"), {
+  changed: () => { showMarks(); onChange(); },
+  describe: (words) => { $("banner").textContent = words; },
+  missed: () => { $("problem").textContent = texts.select_first; },
+});
 const scales = new Scales($("ratings"), dimensions, texts, () => onChange());
 
 const readEntry = () => {
@@ -213,7 +217,7 @@ for (const kind of ["wrong", "dangerous"]) {
   const button = $(`mark-${kind}`);
   // Taking the focus would lose what is selected by keyboard.
   button.addEventListener("pointerdown", (event) => event.preventDefault());
-  button.addEventListener("click", () => { if (!text.mark(kind)) $("problem").textContent = texts.select_first; });
+  button.addEventListener("click", () => text.mark(kind));
 }
 $("add-missing").addEventListener("click", () => {
   const words = $("missing").value.trim();

@@ -1,8 +1,8 @@
 // The response, in which words are marked as wrong or dangerous, by mouse or by keyboard. Places are counted in Unicode
 // code points, as the server counts them.
 class MarkedText {
-  constructor(element, {changed, describe}) {
-    Object.assign(this, {element, changed, describe, points: [], words: [], spans: [], facts: [], from: 0, to: 0, focused: false});
+  constructor(element, {changed, describe, missed}) {
+    Object.assign(this, {element, changed, describe, missed, points: [], words: [], spans: [], facts: [], from: 0, to: 0, focused: false});
     element.addEventListener("keydown", (event) => this.onKey(event));
     // Drawing anew would take away what the mouse is about to select.
     const showCaret = (shown) => { if (shown !== this.focused) { this.focused = shown; this.render(); } };
@@ -23,8 +23,9 @@ class MarkedText {
 
   // [start, end) of what is selected, by mouse or by keyboard; null for nothing.
   selection() {
-    const selected = getSelection();
-    if (selected?.rangeCount && !selected.isCollapsed && selected.getRangeAt(0).intersectsNode(this.element)) {
+    const selected = getSelection(), isInside = (node) => this.element.contains(node);
+    // All of the page (Ctrl+A) is not meant as all of the answer: that would replace every mark in it.
+    if (selected?.rangeCount && !selected.isCollapsed && [selected.anchorNode, selected.focusNode].some(isInside)) {
       // A triple click, or a drag that ends below, selects more than the element.
       const range = selected.getRangeAt(0), inside = document.createRange(), before = document.createRange();
       inside.selectNodeContents(this.element);
@@ -41,15 +42,12 @@ class MarkedText {
   }
 
   mark(kind) {
-    const place = this.selection();
-    if (!place) return false;
-    const [start, end] = place, text = this.points.slice(start, end).join("");
-    if (!text.trim()) return false;
+    const [start, end] = this.selection() ?? [0, 0], text = this.points.slice(start, end).join("");
+    if (!text.trim()) return this.missed();
     this.spans = [...this.spans.filter((span) => span.start === null || span.end <= start || span.start >= end), {kind, start, end, text}];
     getSelection()?.removeAllRanges();
     this.render();
     this.changed();
-    return true;
   }
 
   addMissing(text) {
