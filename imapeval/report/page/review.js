@@ -50,12 +50,14 @@ async function correct(sample, imap, change) {
   if (isShown(sample)) drawSample(saved, imap.ref);
   const alike = findAlike(sample, imap, change);
   const same = alike.length === 1 ? "1 other answer has the same question and reference" : `${alike.length} other answers have the same question and reference`;
-  if (!alike.length) tell("Saved.");
+  if (!alike.length) tell(isShown(sample) ? "Saved." : `Saved for ${sample.id}.`);
   else tell(`Saved for ${isShown(sample) ? "this answer" : sample.id}. ${same}: `, button("Correct there, too", async () => {
     let saved = true;
-    for (const [other, own] of alike) if (!(saved = await save(other, own, change))) break;
+    for (const [other, own] of alike) {
+      if (!(saved = await save(other, own, change))) break;
+      if (isShown(other)) drawSample(saved, imap.ref);
+    }
     refresh();
-    if (alike.some(([other]) => isShown(other))) drawSample(data.samples[current], imap.ref);
     if (saved) tell("Saved for all of them.");
   }));
   return true;
@@ -148,7 +150,7 @@ function drawReview(sample, imap) {
   return make("div", { class: "review" },
     make("span", null, `${said}. `),
     SIDES.map(add),
-    button("Mark as checked", () => correct(sample, imap, { kind: "checked" })),
+    checked ? null : button("Mark as checked", () => correct(sample, imap, { kind: "checked" })),
     corrections || checked ? button("Withdraw corrections", () => correct(sample, imap, { kind: "reset" })) : null,
     problem ? make("p", { class: "note" }, `The corrections of this answer do not fit, and are not shown: ${problem}`) : null,
     make("p", { id: "review-said", role: "status", class: "note" }));
