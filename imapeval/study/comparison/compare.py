@@ -18,6 +18,7 @@ from imapeval.errors import UsageError
 from imapeval.study.comparison import closed_form
 from imapeval.study.comparison.between_systems import contrast_systems
 from imapeval.study.comparison.holm import holm_adjust
+from imapeval.study.comparison.monte_carlo import is_unsettled
 from imapeval.study.comparison.permutation.answers import contrast_answers
 from imapeval.study.comparison.permutation.other_systems import contrast_other_systems
 from imapeval.study.comparison.permutation.questions import contrast_questions
@@ -120,11 +121,12 @@ def compare(
         ends = compute(1 - 2 * SIGNIFICANCE_LEVEL / len(pairs), permutations if test == "boot-inputs" else 1)
         rows = [_judge_margin(row, other, margin) for row, other in zip(rows, ends, strict=True)]
     several = len(columns) > 1
-    return [
-        replace(row, sentence=write_sentence(row, several=several, margin=margin))
+    adjusted = [
+        replace(row, unsettled=is_unsettled(row, permutations))
         for dimension in (*columns, *([ALL] if several else []))
         for row in _adjust_and_rank([row for row in rows if row.dimension == dimension])
     ]
+    return [replace(row, sentence=write_sentence(row, several=several, margin=margin)) for row in adjusted]
 
 
 def choose_test(coefficient: CoefficientName, level: Level, test: TestName | None) -> TestName:
@@ -353,6 +355,8 @@ def write_sentence(row: Comparison, *, several: bool, margin: float | None = Non
     first, second = format_number(row.first_value), format_number(row.second_value)
     n = f"n = {row.n}" + (" systems" if row.level == "system" else "")
     p = f"{format_p(row.p_adjusted)} after Holm"
+    if row.unsettled:
+        p += f", which another seed may put across {format_number(SIGNIFICANCE_LEVEL)}"
     if row.p_adjusted >= SIGNIFICANCE_LEVEL or row.difference == 0:
         at = f"{over}at" if over else "At"
         said = f"{at} {n}, {first} ({row.first}) and {second} ({row.second}) cannot be told apart ({p})."

@@ -110,6 +110,8 @@ class Comparison:
             one do not differ significantly. None where not all pairs were compared.
         first_as_good, second_as_good: Whether that metric is shown to be worse than the other by less than the margin,
             or not at all. None without a margin or an interval.
+        unsettled: Whether `p_adjusted` is so near the significance level that another seed may put it on the other
+            side.
     """
 
     first: str
@@ -134,3 +136,4 @@ class Comparison:
     second_rank: int | None = None
     first_as_good: bool | None = None
     second_as_good: bool | None = None
+    unsettled: bool = False

@@ -115,6 +115,7 @@ def write_conclusions(
             sentences.append(f"{name} {what} {_list(found)} (after Holm's correction).")
     if dimension == ALL:
         sentences += _describe_single_dimensions(comparisons, name, {other: others[other] for other in compared})
+    sentences += _describe_unsettled(comparisons, name, compared)
     if left := [other for other in compared if others[other].p_adjusted is None]:
         sentences.append(f"{name} was not compared with {_list(left)}; see the reasons in the table of comparisons.")
     nearest = next((others[other] for other in compared if others[other].p_adjusted is not None), None)
@@ -157,6 +158,23 @@ def _describe_single_dimensions(
     return [
         f"What the mean over dimensions does not show: {metric} agrees {'; '.join(found)} (after Holm's correction "
         "within the dimension)."
+    ]
+
+
+def _describe_unsettled(comparisons: Sequence[Comparison], metric: str, others: Sequence[str]) -> list[str]:
+    """Return at most one sentence: the comparisons that another seed may decide otherwise."""
+    dimensions = dict.fromkeys(row.dimension for row in comparisons)
+    found = [
+        f"{other} {'over all dimensions' if dimension == ALL else f'on {dimension}'}"
+        for dimension in dimensions
+        for other, row in _find_rivals(comparisons, metric, dimension).items()
+        if row.unsettled and other in others
+    ]
+    if not found:
+        return []
+    return [
+        f"Not settled: another seed may put the p-value across {format_number(SIGNIFICANCE_LEVEL)} where {metric} is "
+        f"compared with {_list(found)}."
     ]
 
 

@@ -7,6 +7,7 @@ from scipy import stats
 from imapeval.errors import UsageError
 from imapeval.study.comparison.compare import PERMUTATIONS_PER_COMPARISON, compare, write_sentence
 from imapeval.study.comparison.holm import holm_adjust
+from imapeval.study.comparison.monte_carlo import is_unsettled
 from imapeval.study.data.findings import ALL, CoefficientName, Level
 from imapeval.study.data.rated import Rated
 from imapeval.study.number_format import format_number
@@ -121,6 +122,22 @@ def test_sentence_word_for_word():
     )
     assert write_sentence(row, several=True).startswith("On accuracy, at n = 200, ")
     assert write_sentence(replace(row, dimension=ALL), several=True).startswith("Over all dimensions, at n = 200, ")
+
+
+def test_a_p_value_that_another_seed_may_put_across_the_level_is_unsettled():
+    row = replace(compare(make(), against="poor", metrics=["good"], dimensions=["accuracy"])[0], p_adjusted=0.31)
+    # Of 2,000 permutations 33 are as extreme: with three comparisons .05 -+ 1.96 x 3 x sqrt(.0165 x .9835 / 2000).
+    near = replace(row, p=0.0165, p_adjusted=0.0495)
+    assert is_unsettled(near, 2000)
+    assert is_unsettled(replace(near, p=0.02, p_adjusted=0.06), 2000)
+    assert not is_unsettled(replace(near, p=0.024, p_adjusted=0.072), 2000)
+    assert not is_unsettled(replace(near, p=0.02, p_adjusted=0.06), 20_000)
+    # These have no random part.
+    assert not is_unsettled(replace(near, test="williams"), 2000)
+    assert not is_unsettled(replace(near, questions=2001), 2000)
+    assert not row.unsettled
+    sentence = write_sentence(replace(near, unsettled=True), several=False)
+    assert "after Holm, which another seed may put across .05" in sentence
 
 
 def test_permutations_are_enough_for_holm():

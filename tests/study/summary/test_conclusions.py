@@ -1,10 +1,12 @@
 """Conclusions from simulated answers, of which it is known what can be concluded."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from imapeval.study.correlation.levels import correlate
-from imapeval.study.data.findings import ALL, Correlation, Level
+from imapeval.study.data.findings import ALL, Comparison, Correlation, Level
 from imapeval.study.data.rated import Rated
 from imapeval.study.number_format import format_number
 from imapeval.study.summary.conclusions import describe_leaders, rank_metrics, write_conclusions
@@ -49,3 +51,15 @@ def test_dimensions_that_not_all_systems_are_rated_in(only: tuple[int, int]):
     else:
         of_best = {row.dimension: row for row in rows if row.metric == "m0" and row.dimension != ALL}
         assert [f"{name} {format_number(of_best[name].value or 0.0)}" in said[0] for name in ("x", "y")] == [True, True]
+
+
+def test_comparisons_that_another_seed_may_decide_are_named():
+    rng = np.random.default_rng(5)
+    quality = rng.random(60)
+    rated = make_rated(np.column_stack([quality, rng.random(60)]), quality + 0.1 * rng.random(60))
+    _, ranked = rank(rated, "global")
+    row = Comparison("m0", "m1", "global", rated.dimensions[0], "spearman", difference=0.9, p=0.049, p_adjusted=0.049)
+    for unsettled in (False, True):
+        rows = [replace(row, unsettled=unsettled)]
+        said = " ".join(write_conclusions(ranked, rows, level="global", dimension=row.dimension))
+        assert ("where m0 is compared with m1 on" in said) == unsettled
