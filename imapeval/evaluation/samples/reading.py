@@ -24,6 +24,8 @@ from imapeval.evaluation.samples.rows import ReadOptions, error_at
 from imapeval.evaluation.samples.spool import Mapped, spool
 from imapeval.redaction import get_logger
 from imapeval.remote import download, is_url, resolve_file_url
+from imapeval.text.identity import identify_question
+from imapeval.text.language import detect_lang, has_chinese
 from imapeval.types import Failure
 
 if TYPE_CHECKING:
@@ -37,6 +39,11 @@ UNNAMED_SYSTEM = "(no system)"
 
 _MAX_NAMED = 3
 """Maximum number of bad rows that are listed; the others are only counted."""
+
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+_SENTENCE = 3
+"""Minimum number of words in Latin letters that are not an answer in Chinese, as "HBsAg" and "INR 2-3" may be."""
 
 _log = get_logger(__name__)
 
@@ -119,7 +126,9 @@ def read(
         raise cast("InputError", made[0][2])
     samples = _assign_ids(made, source=source, strict=strict, wide=bool(found.systems))
     _log_faults(samples, source=source)
-    _log_empty(samples, source=source)
+    _log_unusual_answers(samples, source=source)
+    if len(headers) > 1 and not (found.has("system") or found.systems):
+        _log_answered_again(made, source=source)
     return samples if sample is None else _draw_questions(samples, sample, seed=seed, source=source)
 
 
@@ -180,8 +189,18 @@ def _log_faults(samples: Sequence[Sample], *, source: str) -> None:
         )
 
 
-def _log_empty(samples: Sequence[Sample], *, source: str) -> None:
-    empty = sum(sample.answered and sample.fault is None and not sample.response.strip() for sample in samples)
+def _log_unusual_answers(samples: Sequence[Sample], *, source: str) -> None:
+    """Say how many answers are empty, and which are in another language than their question."""
+    empty = elsewhere = 0
+    named: list[str] = []
+    for sample in samples:
+        if not sample.answered or sample.fault is not None:
+            continue
+        if not sample.response.strip():
+            empty += 1
+        elif _is_in_another(sample):
+            elsewhere += 1
+            named += [sample.id] if len(named) < _MAX_NAMED else []
     if empty:
         _log.warning(
             "%s: %d of %d responses are empty, and count as answers that say nothing. If they are missing, add "
@@ -190,15 +209,55 @@ def _log_empty(samples: Sequence[Sample], *, source: str) -> None:
             empty,
             len(samples),
         )
+    if elsewhere:
+        _log.warning(
+            "%s: %d of %d responses are in another language than their question, and are scored like the others: %s%s",
+            source,
+            elsewhere,
+            len(samples),
+            ", ".join(named),
+            f" and {elsewhere - len(named)} more" if elsewhere > len(named) else "",
+        )
+
+
+def _is_in_another(sample: Sample) -> bool:
+    """Return whether the response is Chinese and the question English, or the other way round."""
+    text = sample.response
+    if sample.lang == "zh":
+        return detect_lang(text) == "en" and len(_WORD.findall(text)) >= _SENTENCE
+    # Most texts have no Chinese character, which is found out faster than their share.
+    return sample.lang == "en" and has_chinese(text) and detect_lang(text) == "zh"
+
+
+def _log_answered_again(made: Sequence[tuple[Row, Sample, InputError | None]], *, source: str) -> None:
+    """Say that a question is answered in two files if nothing tells whether these are of two systems."""
+
+    def identify(item: tuple[Row, Sample, InputError | None]) -> str:
+        row, sample, error = item
+        return repr(row.number if error else identify_question(sample.question, sample.references))
+
+    repeated = IdIndex(Mapped(made, identify)).repeated
+    if repeated is None:
+        return
+    first, again = (made[position][0] for position in repeated)
+    if first.file != again.file:
+        _log.warning(
+            "%s: no column names the systems, so all answers count as those of one, although the question on %s is "
+            "answered again on %s. If the files are of several systems, add a column 'system', or score each file by "
+            "itself and compare the runs",
+            source,
+            _locate(first),
+            _locate(again),
+        )
 
 
 def _draw_questions(samples: Sequence[Sample], size: int, *, seed: int, source: str) -> Sequence[Sample]:
     """Return the answers to some questions, in the order of the data."""
     # By their hashes of 64 bits, for millions. Rows that cannot be read may have no question.
     asking = (sample for sample in samples if sample.question.strip())
-    questions = list(dict.fromkeys(hash((sample.question, sample.references)) for sample in asking))
+    questions = list(dict.fromkeys(map(_hash_question, asking)))
     chosen = set(random.Random(seed).sample(questions, min(size, len(questions))))
-    drawn = spool(sample for sample in samples if hash((sample.question, sample.references)) in chosen)
+    drawn = spool(sample for sample in samples if _hash_question(sample) in chosen)
     _log.warning(
         "%s: %d of %d answers, to %d of %d questions drawn with seed %d",
         source,
@@ -209,6 +268,10 @@ def _draw_questions(samples: Sequence[Sample], size: int, *, seed: int, source: 
         seed,
     )
     return drawn
+
+
+def _hash_question(sample: Sample) -> int:
+    return hash(identify_question(sample.question, sample.references))
 
 
 def resolve_source(path: str | Path) -> str:

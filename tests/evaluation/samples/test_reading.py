@@ -452,6 +452,50 @@ def test_empty_answers_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixt
     assert not caplog.messages
 
 
+def test_answers_in_another_language_than_the_question_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    asked = {"zh": "感冒怎么办？", "en": "What helps?", "fr": "Que faire ?"}
+    answers = [
+        ("zh", "I'm sorry, I can only answer in English.", True),
+        ("zh", "HBsAg", False),
+        ("zh", "INR 2.0-3.0", False),
+        ("zh", "休息。", False),
+        ("zh", "", False),
+        ("en", "休息。", True),
+        ("en", "Rest (休息), as long as the fever lasts.", False),
+        ("fr", "Rest, and drink a lot.", False),
+    ]
+    rows = [
+        json.dumps({"id": str(n), "question": asked[lang], "lang": lang, "response": text})
+        for n, (lang, text, _) in enumerate(answers)
+    ]
+    (tmp_path / "d.jsonl").write_text("\n".join(rows))
+    read(tmp_path / "d.jsonl", missing=[""])
+    assert [n for n, (*_, other) in enumerate(answers) if other] == [0, 5]
+    (note,) = caplog.messages
+    assert note.endswith(
+        "2 of 8 responses are in another language than their question, and are scored like the others: 0, 5"
+    )
+
+
+@pytest.mark.parametrize(
+    ("second", "noted"),
+    [
+        ("question,response\nHow?,So.\nWhy? ,Thus.\n", True),
+        ("question,response\nHow?,So.\n", False),
+        ("question,response,system\nWhy?,So.,b\n", False),
+    ],
+)
+def test_files_of_several_systems_without_a_column_for_them(
+    tmp_path: Path, second: str, noted: bool, caplog: pytest.LogCaptureFixture
+):
+    (tmp_path / "a.csv").write_text("question,response\nWhy?,So.\n")
+    (tmp_path / "b.csv").write_text(second)
+    read([tmp_path / "a.csv", tmp_path / "b.csv"])
+    notes = [message for message in caplog.messages if "add a column 'system'" in message]
+    assert len(notes) == noted
+    assert not notes or "a.csv, line 2 is answered again on " in notes[0]
+
+
 def test_rows_within_a_quotation(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     path = tmp_path / "d.csv"
     header = "question,reference,response\n"

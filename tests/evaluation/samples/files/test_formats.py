@@ -34,7 +34,7 @@ ROWS = [
         "id": "1",
         "question": "高血压怎么办？",
         "reference": "少吃盐，\n多运动。",
-        "response": 'Take "less" salt; rest, walk.',
+        "response": '少吃"盐"; 多休息, walk.',
     },
     {"id": "2", "question": "What helps?", "reference": "Rest.", "response": "Sleep\tand rest"},
 ]
