@@ -184,9 +184,14 @@ def introduces_list(item: Piece, text: str) -> bool:
     return bool(listing) or text.startswith("包括", item.end)
 
 
-def is_frame(piece: Piece, text: str) -> bool:
-    """Return whether an item says only what a statement is based on, or serves, or is a label such as "Fact:"."""
-    if _PURPOSE.match(piece.text) or (_COLON.match(text, piece.end) and _TRUE.fullmatch(piece.text)):
+def is_frame(piece: Piece, text: str, *, purposes: bool = True) -> bool:
+    """Return whether an item says only what a statement is based on, or is a label such as "Fact:".
+
+    Or, if `purposes`, what a statement serves; before a colon it only heads what follows.
+    """
+    if _PURPOSE.match(piece.text) and (purposes or _COLON.match(text, piece.end)):
+        return True
+    if _COLON.match(text, piece.end) and _TRUE.fullmatch(piece.text):
         return True
     return _COMMA.match(text, piece.end) is not None and _BASIS.fullmatch(piece.text) is not None
 

@@ -123,7 +123,8 @@ class QuestionContent:
         A yes or no at the start of the answer is the statement that it stands for, unless the answer goes on to make
         that statement.
         """
-        statements = [piece for piece in read_statements(answer, self._lang) if not self._repeats(piece, answer)]
+        # What something serves, as in 为了防止出血, is a statement only where the answer makes no other one.
+        statements = self._read_new(answer) or self._read_new(answer, purposes=True)
         verdict = self._read_verdict(answer)
         conditions = list(_find_conditions(answer, statements))
         if not _ASKS_WHEN.search(self._question):
@@ -138,6 +139,10 @@ class QuestionContent:
             if all(other.tokens != phrase.tokens or other.stance.denies != phrase.stance.denies for other in others):
                 yield verdict
         yield from statements
+
+    def _read_new(self, answer: str, *, purposes: bool = False) -> list[Piece]:
+        statements = read_statements(answer, self._lang, purposes=purposes)
+        return [piece for piece in statements if not self._repeats(piece, answer)]
 
     def _read_verdict(self, answer: str) -> Piece | None:
         """Return what a yes or no at the start of an answer states; None if there is none or it is not certain."""

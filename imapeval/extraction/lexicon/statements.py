@@ -119,10 +119,11 @@ _PREVENTION = re.compile(r"\w to (?:avoid|prevent) |\w(?:以|可以?|能够?|来
 """Before what an action prevents."""
 
 
-def read_statements(text: str, lang: Lang) -> Iterator[Piece]:
+def read_statements(text: str, lang: Lang, *, purposes: bool = False) -> Iterator[Piece]:
     """Yield the statements of a text without markup, in order, each with the position of its own words.
 
-    A statement completed with the governor of its list, or with its condition, is longer than its span.
+    A statement completed with the governor of its list, or with its condition, is longer than its span. What something
+    serves (为了确诊) is a statement only if `purposes`.
     """
     for start, end, table in split_tables(text, lang):
         if table is not None:
@@ -130,7 +131,7 @@ def read_statements(text: str, lang: Lang) -> Iterator[Piece]:
                 if isinstance(found, Piece):
                     yield replace(found, text=found.text[:MAX_STATEMENT_CHARACTERS])
                 else:
-                    yield from _read_sentence(found, text, lang)
+                    yield from _read_sentence(found, text, lang, purposes=purposes)
             continue
         part = text[start:end]
         for governed in _answer_questions(resolve_reports(govern_sentences(part, lang), lang), part, lang):
@@ -138,7 +139,7 @@ def read_statements(text: str, lang: Lang) -> Iterator[Piece]:
                 yield replace(governed, start=governed.start + start, end=governed.end + start)
                 continue
             for sentence in drop_disclaimers(governed.sentence, lang):
-                for piece in _read_sentence(replace(governed, sentence=sentence), part, lang):
+                for piece in _read_sentence(replace(governed, sentence=sentence), part, lang, purposes=purposes):
                     yield replace(piece, start=piece.start + start, end=piece.end + start)
 
 
@@ -189,7 +190,7 @@ def read_items(sentence: Piece, text: str, lang: Lang) -> Iterator[Piece]:
     yield from apply_governors(list(items), lang)
 
 
-def _read_sentence(governed: GovernedSentence, text: str, lang: Lang) -> Iterator[Piece]:
+def _read_sentence(governed: GovernedSentence, text: str, lang: Lang, *, purposes: bool) -> Iterator[Piece]:
     found = _join_clauses(list(split_into_items(governed, text, lang)), text, lang)
     condition, case = "", governed.case
     untrue = UNTRUE[lang] in (governed.governor, governed.heading and governed.heading.governor)
@@ -197,7 +198,7 @@ def _read_sentence(governed: GovernedSentence, text: str, lang: Lang) -> Iterato
     unused: Piece | None = None
     for piece in _complete_subjects(apply_governors(found, lang), text):
         in_place = piece.end - piece.start == len(piece.text)
-        if in_place and is_frame(piece, text):
+        if in_place and is_frame(piece, text, purposes=not purposes):
             continue
         # A myth that denies something: what is true instead is not said.
         if untrue and is_negated(piece.text.removeprefix(UNTRUE[lang])):

@@ -47,6 +47,11 @@ def read(question: str, answer: str) -> list[str]:
         ("Can I take ibuprofen while pregnant?", "Yes.", ["take ibuprofen (while pregnant)"]),
         ("Can I take ibuprofen while pregnant?", "No.", ["take ibuprofen: no (while pregnant)"]),
         ("Can you catch HIV from kissing?", "No.", ["you catch HIV from kissing: no"]),
+        # What something serves is a fact where an answer states nothing else, but no heading.
+        ("华法林期间为什么要监测INR？", "为了防止出血。", ["为了防止出血"]),
+        ("华法林期间为什么要监测INR？", "监测INR，为了防止出血。", ["为了防止出血"]),
+        ("术前为什么要禁食？", "为了防止误吸，需要排空胃。", ["排空胃"]),
+        ("术前为什么要禁食？", "为了防止误吸：\n1. 排空胃", ["排空胃"]),
         ("高血压是否会遗传？", "否。", ["高血压会遗传：不"]),
         ("是否可以通过X线确诊？", "不能。", ["可以通过X线确诊：不能"]),
         ("是否需要鉴别诊断？", "需要。", ["需要鉴别诊断"]),
