@@ -33,6 +33,12 @@ _ADVICE = re.compile(
     r"|throw (?!rug)|treat(?! foods?)|walk (?:\w+ )?distances|change to)\b",
     re.IGNORECASE,
 )
+# A verb that is also a noun, before an adverb: "sleep regularly", but not "sleep pills".
+_HABIT = re.compile(
+    r"(?:bend|breathe|exercise|move|relax|rest|sleep|stretch|swim|walk)"
+    r" (?:daily|enough|every (?:day|night)|gently|gradually|on time|regularly|slowly|well)\b",
+    re.IGNORECASE,
+)
 # A measure or a negation of its own, or what happens otherwise.
 _MEASURE = re.compile(
     r"(?:only|just|less|little|fewer|small (?:frequent|portions|meals|sips|amounts)|plenty|caution|better|gone|risk of"
@@ -82,7 +88,10 @@ def begins_anew(item: Item, words: str, lang: Lang, *, past_or: bool) -> bool:
     if words.lower() == "not" and not item.joined_by_or and _GERUND.match(text):
         return True  # "not breathless and taking your tablets"
     # Behind "do not", alternatives are verbs as well: "do not touch the eye, press the lid or wear lenses".
-    is_alternative = find_negator(words, lang) != "" and (item.joined_by_or or not past_or)
+    denies_verbs = find_negator(words, lang) != ""
+    is_alternative = denies_verbs and (item.joined_by_or or not past_or)
     if not is_alternative and _ADVICE.match(text):
+        return True
+    if not (denies_verbs or item.joined_by_or) and _HABIT.match(text):
         return True
     return not item.joined_by_or and _MEASURE.match(text) is not None

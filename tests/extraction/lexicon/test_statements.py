@@ -9,6 +9,15 @@ from imapeval.text.markup import PlainText
 from imapeval.text.negation.stance import read_stance
 
 ENGLISH = {
+    # An imperative that looks like a noun is no member of a list of what to avoid; a noun is one.
+    "Avoid triggers, sleep regularly and eat on time.": ["Avoid triggers", "sleep regularly", "eat on time"],
+    "Avoid smoking and exercise daily.": ["Avoid smoking", "exercise daily"],
+    "Avoid coffee, sleep deprivation, exercise at night.": [
+        "Avoid coffee",
+        "Avoid sleep deprivation",
+        "Avoid exercise at night",
+    ],
+    "Avoid cold air or exercise daily.": ["Avoid cold air", "Avoid exercise daily"],
     # A denying predicate of its own clause frees no item from the denial of the list.
     "Avoid raw milk and cheese that hasn't been pasteurized.": [
         "Avoid raw milk",
