@@ -34,6 +34,7 @@ class _Commands(TyperGroup):
         super().__init__(**settings)
         for command in walk_commands(self):
             command.parse_args = partial(_report_options, command.parse_args)
+            command.make_parser = partial(_refuse_repeated, command.make_parser)
             for parameter in command.params:
                 if _is_local(command, parameter):
                     parameter.callback = _refuse_url
@@ -109,6 +110,38 @@ def _report_options(parse: Callable[[Any, list[str]], Any], context: Any, args: 
         taken = [option.removeprefix("--") for option in find_given(context, source="DEFAULT_MAP").values()]
         if taken and not of_subcommand:
             echo(f"options from {context.obj}: {', '.join(taken)}", err=True)
+
+
+_SECRET = ("token",)
+"""Parameters whose values no message may show."""
+
+
+def _refuse_repeated(make: Callable[[Any], Any], context: Any) -> Any:
+    """Return the parser of a command; it refuses a second value of an option that takes one.
+
+    Click would take the last one silently, also where the two were meant to be read together.
+    """
+    parser = make(context)
+    single: dict[str, Any] = {}
+    # Click has no public way to the options of its parser.
+    for option in (*parser._long_opt.values(), *parser._short_opt.values()):
+        if option.action == "store" or option.dest in single:
+            option.action = "append"
+            single[option.dest] = option.obj
+    parse = parser.parse_args
+
+    def parse_args(args: list[str]) -> tuple[dict[str, Any], list[str], list[Any]]:
+        found, rest, order = parse(args=args)
+        for name in single.keys() & found.keys():
+            first, *others = found[name]
+            if others and not context.resilient_parsing:
+                values = "" if name in _SECRET else f": {first!r} and {others[0]!r}"
+                context.fail(f"{single[name].opts[0]} takes one value and is given twice{values}. Keep one.")
+            found[name] = first
+        return found, rest, order
+
+    parser.parse_args = parse_args
+    return parser
 
 
 _NAMED_RUN = "NAME=RUN"

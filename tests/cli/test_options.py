@@ -5,6 +5,7 @@ from typing import Annotated
 import pytest
 
 from imapeval.cli.options import GivenOptions, expand_options, make_file_stem
+from tests.cli.conftest import Command
 
 
 @pytest.mark.parametrize(
@@ -61,3 +62,30 @@ def test_all_options_are_json_values_however_they_are_given(given: dict[str, obj
 
     command(**given)
     assert seen == [every]
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (
+            ("score", "x.csv", "--metrics", "bleu", "--metrics=chrf"),
+            "--metrics takes one value and is given twice: 'bleu'",
+        ),
+        (("study", "correlate", "run", "--ratings", "a", "--ratings", "b"), "twice: 'a' and 'b'. Keep one."),
+        (("rate", "reassign", "s.db", "li", "--to", "ann", "--to", "ben"), "twice: 'ann' and 'ben'. Keep one."),
+        (("serve", "--token", "hidden", "--token", "hidden"), "--token takes one value and is given twice. Keep one."),
+    ],
+)
+def test_a_second_value_of_an_option_that_takes_one_is_refused(imapeval: Command, args: tuple[str, ...], told: str):
+    done = imapeval(*args)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "hidden" not in done.stderr
+
+
+def test_flags_and_repeatable_options_may_be_given_twice(imapeval: Command):
+    # Both are in order, so the error is about the file.
+    done = imapeval("score", "none.csv", "--strict", "--strict", "--missing", "N/A", "--missing", "-")
+    assert done.returncode == 2
+    assert "none.csv" in done.stderr
+    assert "twice" not in done.stderr
