@@ -47,7 +47,8 @@ def reassign(study: RatingStudy, name: str, *, to: str | None = None) -> HandedO
     Args:
         study: The study.
         name: The rater who leaves.
-        to: A new or existing rater who gets all items. With None, each goes to the rater with the fewest unrated items.
+        to: A new or existing rater who gets all items; somebody new takes part only if there are any. With None, each
+            goes to the rater with the fewest unrated items.
 
     Raises:
         UsageError: There is no such rater, both are the same, an adjudicator is to be replaced by a rater, or a rater
@@ -78,6 +79,7 @@ def reassign(study: RatingStudy, name: str, *, to: str | None = None) -> HandedO
         if rows:
             tokens = [row.token for row in rows]
             connection.execute(assignments.update().where(assignments.c.token.in_(tokens)).values(slot=None))
+        places = [(row.answer, row.slot) for row in (*freed, *waiting)]
         if waiting:
             tokens = [row.token for row in waiting]
             connection.execute(assignments.delete().where(assignments.c.token.in_(tokens)))
@@ -88,9 +90,12 @@ def reassign(study: RatingStudy, name: str, *, to: str | None = None) -> HandedO
             active = raters.c.role == "rater", raters.c.left_at.is_(None)
             takers = list(connection.scalars(sa.select(raters.c.id).where(*active).order_by(raters.c.id)))
         else:
-            taker, secret = _find_or_add(connection, to, like=leaver)
-            takers = [taker]
-        given = _distribute(study, connection, [(row.answer, row.slot) for row in (*freed, *waiting)], takers)
+            taker = _find(connection, to, role="rater")
+            # A new rater without any answer would have the checks alone, and the study would wait for them.
+            if taker is None and places:
+                taker, secret = _add(connection, to, role="rater", like=leaver)
+            takers = [] if taker is None else [taker]
+        given = _distribute(study, connection, places, takers)
         answers = {
             row.id: row.name for row in connection.execute(sa.select(schema.answers.c.id, schema.answers.c.name))
         }
@@ -129,7 +134,9 @@ def adjudicate(study: RatingStudy, answers: Sequence[str], *, by: str) -> Handed
         role = connection.scalar(sa.select(raters.c.role).where(raters.c.name == by))
         if role == "rater":
             raise UsageError(f"{by!r} rates in this study. Let somebody else settle its disputes, with --by NAME.")
-        adjudicator, secret = _find_or_add(connection, by, role="adjudicator")
+        adjudicator, secret = _find(connection, by, role="adjudicator"), None
+        if adjudicator is None:
+            adjudicator, secret = _add(connection, by, role="adjudicator")
         numbers = {
             name: (id_, question)
             for id_, name, question in connection.execute(
@@ -172,19 +179,27 @@ def _write(study: RatingStudy) -> Generator[sa.Connection]:
         raise study.database.damaged(error.orig) from error
 
 
-def _find_or_add(
-    connection: sa.Connection, name: str, *, role: str = "rater", like: int | None = None
-) -> tuple[int, str | None]:
-    """Return an existing rater and None, or a new one, with the training and hidden items of `like`, and a secret."""
-    raters, assignments = schema.raters, schema.assignments
+def _find(connection: sa.Connection, name: str, *, role: str) -> int | None:
+    """Return a rater or adjudicator; None if the name is new.
+
+    Raises:
+        UsageError: The person has left or has another role, or nobody can have this name.
+    """
+    raters = schema.raters
     found = connection.execute(sa.select(raters).where(raters.c.name == name)).one_or_none()
-    if found is not None:
-        if found.left_at is not None:
-            raise UsageError(f"{name!r} has left the study. Name somebody else.")
-        if found.role != role:
-            raise UsageError(f"{name!r} takes part as {found.role}. Name somebody else.")
-        return found.id, None
-    check_name(connection, name)
+    if found is None:
+        check_name(connection, name)
+        return None
+    if found.left_at is not None:
+        raise UsageError(f"{name!r} has left the study. Name somebody else.")
+    if found.role != role:
+        raise UsageError(f"{name!r} takes part as {found.role}. Name somebody else.")
+    return found.id
+
+
+def _add(connection: sa.Connection, name: str, *, role: str, like: int | None = None) -> tuple[int, str]:
+    """Return a new rater or adjudicator, with the training and hidden items of `like`, and a secret."""
+    raters, assignments = schema.raters, schema.assignments
     rater = int(connection.scalar(sa.select(sa.func.max(raters.c.id))) or 0) + 1
     sees = connection.scalar(sa.select(raters.c.sees_facts).where(raters.c.id == like))
     connection.execute(raters.insert().values(id=rater, name=name, role=role, sees_facts=bool(sees)))

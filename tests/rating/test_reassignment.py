@@ -68,6 +68,16 @@ def test_a_new_rater_takes_over_with_training_and_checks(studies: Studies):
     assert set(count_ratings(study).values()) == {2}
 
 
+def test_nobody_new_gets_the_checks_alone(studies: Studies):
+    study, raters = studies.make(questions=2, raters=2, panel=2, gold=studies.checks("gold", 1, 4.0))
+    for rater in raters:
+        studies.rate_all(study, rater)
+    assert reassign(study, raters[0].name, to="successor") == HandedOver({}, 0, None)
+    assert overview(study).finished
+    stop(study, reason="all is rated")
+    assert {record["rater"] for record in list_exported(study, everything=True)} == {rater.name for rater in raters}
+
+
 def test_ratings_without_a_taker_wait_for_one(studies: Studies):
     # All three have every answer, so that nobody can take over.
     study, raters = studies.make(questions=2, raters=3, panel=3)

@@ -240,6 +240,15 @@ def test_reassigning_nothing_says_who_has_left(imapeval: Command, answers: Path)
     assert "anna" in told
 
 
+def test_somebody_new_for_whom_nothing_is_left_gets_no_link(imapeval: Command, answers: Path):
+    run(imapeval, "init", answers, "--raters", 1, *INIT, "--out", "study.db")
+    rate_all("study.db", invite(imapeval, "study.db", "anna"))
+    _, told = run(imapeval, "reassign", "study.db", "anna", "--to", "ben").splitlines()
+    assert "ben" in told
+    assert "http" not in told
+    assert "ben" not in run(imapeval, "status", "study.db")
+
+
 def test_nobody_takes_over_by_the_name_of_the_owner(imapeval: Command, answers: Path):
     run(imapeval, "init", answers, "--raters", 1, *INIT, "--out", "study.db")
     invite(imapeval, "study.db", "anna")
