@@ -16,6 +16,7 @@ def print_standings(rows: "Sequence[Standing]") -> None:
     """Print the leaderboard of each metric."""
     from imapeval.study.intervals.coverage import describe_mean_coverage
     from imapeval.study.number_format import format_score, write_score
+    from imapeval.study.systems.ranking import describe_questions
 
     columns = [
         Column("metric", "metric", text=True, wrap=False),
@@ -32,11 +33,8 @@ def print_standings(rows: "Sequence[Standing]") -> None:
     emit(rows, columns, title="Leaderboard", width=UNLIMITED)
     if any(row.groups for row in rows):
         echo("Systems that share a letter cannot be told apart by that metric.")
-    for sentence in describe_mean_coverage(row.resampled for row in rows):
+    for sentence in (*describe_mean_coverage(row.resampled for row in rows), *describe_questions(rows)):
         echo(sentence)
-    own = dict.fromkeys(row.metric for row in rows if not row.shared)
-    if own:
-        echo(f"No question has a score of every system: each mean is over other questions ({', '.join(own)}).")
 
 
 def print_differences(rows: "Sequence[Difference]", title: str, *, group: str = "") -> None:
@@ -54,7 +52,7 @@ def print_differences(rows: "Sequence[Difference]", title: str, *, group: str = 
         Column("p after\nHolm", "p_adjusted", write=format_p_value, wrap=False),
         Column(
             "won, tied,\nlost",
-            lambda row: f"{row.wins}, {row.ties}, {row.losses}" if row.paired else "not paired",
+            _describe_pairs,
             wrap=False,
         ),
         Column("questions", "questions", wrap=False),
@@ -66,3 +64,11 @@ def print_differences(rows: "Sequence[Difference]", title: str, *, group: str = 
             Column("equivalent", lambda row: None if row.equivalent is None else ("yes" if row.equivalent else "no"))
         )
     emit(rows, columns, title=title, width=UNLIMITED)
+    if any(row.difference is None for row in rows):
+        echo("Without a difference: one of the two systems has no score on these questions.")
+
+
+def _describe_pairs(row: "Difference") -> str | None:
+    if row.difference is None:
+        return None
+    return f"{row.wins}, {row.ties}, {row.losses}" if row.paired else "not paired"

@@ -15,6 +15,7 @@ from imapeval.report.study.latex import escape_latex, format_latex_interval, for
 from imapeval.study.intervals.coverage import describe_difference_coverage, describe_mean_coverage
 from imapeval.study.number_format import format_interval, format_number
 from imapeval.study.systems.differences import Difference
+from imapeval.study.systems.ranking import describe_questions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -128,7 +129,7 @@ def write_table(comparison: SystemComparison, path: Path) -> None:
     write_private_file(path, content, fix="Choose another file.")
 
 
-_STANDING_HEADS = ("metric", "system", "mean", "95% interval", "questions", "group")
+_STANDING_HEADS = ("metric", "system", "mean", "95% interval", "questions", "not scored", "group")
 _DIFFERENCE_HEADS = ("metric", "questions", "first", "second", "difference", "95% interval", "p after Holm", "n")
 
 
@@ -149,6 +150,7 @@ def _list_cells(
             escape(row.system),
             *write(row.mean, row.low, row.high),
             str(row.questions),
+            str(row.unscored),
             row.groups,
         ]
         for row in comparison.standings
@@ -161,11 +163,32 @@ def _list_cells(
             escape(row.second),
             *write(row.difference, row.low, row.high),
             write_p(row.p_adjusted),
-            str(row.questions),
+            str(row.questions) + (" (not paired)" if _is_apart(row) else ""),
         ]
         for row in comparison.differences
     ]
     return standings, differences
+
+
+def _is_apart(row: Difference) -> bool:
+    return not row.paired and row.difference is not None
+
+
+def _describe_differences(comparison: SystemComparison) -> list[str]:
+    apart = any(map(_is_apart, comparison.differences))
+    return [
+        *(["Not paired: the two have no question in common, and each mean is over other questions."] if apart else []),
+        *describe_difference_coverage(comparison.differences),
+    ]
+
+
+def _describe_means(comparison: SystemComparison) -> list[str]:
+    shared = bool(comparison.standings) and all(row.shared for row in comparison.standings)
+    return [
+        *(["Means are over the questions that every system has a score for."] if shared else []),
+        *describe_mean_coverage(row.resampled for row in comparison.standings),
+        *describe_questions(comparison.standings),
+    ]
 
 
 def _write_markdown(comparison: SystemComparison) -> str:
@@ -176,16 +199,16 @@ def _write_markdown(comparison: SystemComparison) -> str:
     standings, differences = _list_cells(comparison, escape=escape_markdown, write=write, write_p=format_p)
     parts = [
         tabulate(_STANDING_HEADS, standings),
-        *describe_mean_coverage(row.resampled for row in comparison.standings),
+        *_describe_means(comparison),
         tabulate(_DIFFERENCE_HEADS, differences),
-        *describe_difference_coverage(comparison.differences),
+        *_describe_differences(comparison),
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def _write_latex(comparison: SystemComparison) -> str:
     def write(number: float | None, low: float | None, high: float | None) -> tuple[str]:
-        shown = "--" if number is None else escape_latex(format_number(number, digits=3))
+        shown = "--" if number is None else escape_latex(format_number(number, digits=3).replace("-", "−"))
         return (shown + format_latex_interval(low, high, digits=3),)
 
     standings, differences = _list_cells(comparison, escape=escape_latex, write=write, write_p=format_latex_p)
@@ -198,14 +221,14 @@ def _write_latex(comparison: SystemComparison) -> str:
     return "\n".join(
         (
             render_table(
-                ["Metric", "System", "Mean", "$n$", "Group"],
+                ["Metric", "System", "Mean", "$n$", "Not scored", "Group"],
                 standings,
-                columns="lllrl",
+                columns="lllrrl",
                 caption=" ".join(
                     (
                         "Mean scores of systems, 95% intervals in brackets.",
                         *letters,
-                        *describe_mean_coverage(row.resampled for row in comparison.standings),
+                        *_describe_means(comparison),
                     )
                 ),
                 label="systems",
@@ -219,7 +242,7 @@ def _write_latex(comparison: SystemComparison) -> str:
                     (
                         "Differences between systems, 95% intervals in brackets; p two-sided (permutation tests), "
                         "after Holm's correction.",
-                        *describe_difference_coverage(comparison.differences),
+                        *_describe_differences(comparison),
                     )
                 ),
                 label="differences",

@@ -37,6 +37,21 @@ def test_letters_are_explained_where_there_are_some(against: str | None, letters
     assert ("letter" in write(tmp_path / "table.tex", systems=3, questions=60, against=against)) == letters
 
 
+@pytest.mark.parametrize("suffix", ["md", "tex"])
+def test_systems_without_a_question_in_common_are_marked(suffix: str, tmp_path: Path):
+    one, other = np.random.default_rng(0).random((2, 20)), np.full(20, np.nan)
+    answers = make_answers(np.append(one[0] / 9, other), np.append(other, one[1]))
+    differences = compare_systems(answers)
+    path = tmp_path / f"table.{suffix}"
+    standings = rank_systems(answers, differences)
+    write_table(SystemComparison({}, standings, differences, (), (), {}, seed=0, margin=None), path)
+    table = path.read_text()
+    assert "40 (not paired)" in table
+    assert "no question in common" in table
+    assert "No question has a score of every system" in table
+    assert ("$-$." in table) == (suffix == "tex")
+
+
 @pytest.mark.parametrize("with_imaps", [(True, False), (False, True), (True, True), (False, False)])
 def test_facts_are_those_of_any_run_with_the_same_answers(with_imaps: tuple[bool, bool], tmp_path: Path):
     samples = [Sample(name, "q", ("aspirin",), f"{name} says", system=name) for name in ("x", "y")]

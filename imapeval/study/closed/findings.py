@@ -228,7 +228,7 @@ def _tabulate_open(leaderboards: Sequence[Standing]) -> Iterator[ScoreCell]:
                 *(OPEN_FORM, row.metric, row.system, row.questions, row.mean),
                 low=row.low,
                 high=row.high,
-                # Without letters, some pairs were not compared.
+                # Without letters, some pairs were not compared on these questions.
                 best=row is first and row.shared and bool(row.groups) and models[row.metric] > 1,
                 as_best=bool(set(row.groups) & set(first.groups)) if row.groups and row is not first else None,
             )

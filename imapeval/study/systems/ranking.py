@@ -39,10 +39,12 @@ class Standing:
         low, high: Ends of its 95% bootstrap interval; None with fewer than two questions.
         questions: Number of questions in the mean.
         unscored: Answers of the system without a score.
-        groups: Letters: two systems that share one cannot be told apart. "" if not all pairs were compared.
+        groups: Letters: two systems that share one cannot be told apart. "" if not all pairs were compared, or some on
+            other questions than those of the means.
         shared: Whether the mean is over the questions for which every system has a score; if there are none, each mean
             is over the system's own questions.
         resampled: Questions that the interval resamples; 0 if it is that of a share, or there is none.
+        scored: Questions that the system has a score for.
     """
 
     metric: str
@@ -56,6 +58,7 @@ class Standing:
     groups: str
     shared: bool
     resampled: int
+    scored: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,7 @@ def rank_systems(
     # Scores and the weights of their questions.
     used: dict[tuple[str, int], tuple[Floats, Floats]] = {}
     shared: dict[str, bool] = {}
+    scored: dict[tuple[str, int], int] = {}
     for metric in answers.metrics:
         by_question = answers.average(metric)
         has_score = np.isfinite(by_question)
@@ -116,6 +120,7 @@ def rank_systems(
         for number, (scores, there) in enumerate(zip(by_question, has_score, strict=True)):
             asked = complete if shared[metric] else there
             used[metric, number] = scores[asked], answers.find_weights(asked)
+            scored[metric, number] = int(there.sum())
     several = {key: weighted for key, weighted in used.items() if not _has_share_interval(*weighted)}
     bounds = {metric.name: metric.range for metric in registry.all_metrics()} | dict(ranges or {})
     replicates = dict(zip(several, resample_means(list(several.values()), seed=seed), strict=True))
@@ -128,7 +133,8 @@ def rank_systems(
         ]
         order = sorted(range(len(costs)), key=costs.__getitem__)
         compared = [row for row in differences if row.metric == metric and not row.column]
-        letters = _letter_groups([answers.systems[number] for number in order], compared)
+        sizes = {answers.systems[number]: len(used[metric, number][0]) for number in order}
+        letters = _letter_groups(sizes, compared)
         unscored = ~np.isfinite(answers.scores[:, column])
         for number in order:
             system, (scores, weights) = answers.systems[number], used[metric, number]
@@ -146,9 +152,27 @@ def rank_systems(
                     groups=letters[system],
                     shared=shared[metric],
                     resampled=0 if drawn is None else len(scores),
+                    scored=scored[metric, number],
                 )
             )
     return rows
+
+
+def describe_questions(rows: Sequence[Standing]) -> list[str]:
+    """Return sentences on which questions the means are over, where it is not those that the systems have."""
+    fewer = dict.fromkeys(row.metric for row in rows if row.shared and row.scored > row.questions)
+    own = dict.fromkeys(row.metric for row in rows if not row.shared)
+    sentences: list[str] = []
+    if fewer:
+        sentences.append(
+            "Means are over the questions that every system has a score for, differences over those that both have; "
+            f"letters are given only where these are the same ({', '.join(fewer)})."
+        )
+    if own:
+        sentences.append(
+            f"No question has a score of every system: each mean is over other questions ({', '.join(own)})."
+        )
+    return sentences
 
 
 def _has_share_interval(scores: Floats, weights: Floats) -> bool:
@@ -161,14 +185,20 @@ def _find_mean(scores: Floats, weights: Floats) -> float:
     return round(math.fsum(scores * weights) / len(scores), 12)
 
 
-def _letter_groups(systems: Sequence[str], differences: Sequence[Difference]) -> dict[str, str]:
+def _letter_groups(sizes: Mapping[str, int], differences: Sequence[Difference]) -> dict[str, str]:
     """Return letters by system: two share one if neither is better (Piepho 2004, compact letter displays).
 
-    The best system comes first. If differences of some pairs are missing, there are no letters.
+    The best system comes first. If differences of some pairs are missing, or are over other questions than the means,
+    there are no letters: they would contradict the means. `sizes` are the numbers of questions of these.
     """
     import networkx as nx  # a tenth of a second, and the page of any run imports this module
 
-    compared = nx.Graph((row.first, row.second) for row in differences if row.p_adjusted is not None)
+    systems = list(sizes)
+    compared = nx.Graph(
+        (row.first, row.second)
+        for row in differences
+        if row.p_adjusted is not None and _has_questions_of_means(row, sizes[row.first], sizes[row.second])
+    )
     if compared.number_of_edges() < len(systems) * (len(systems) - 1) // 2:
         return dict.fromkeys(systems, "")
     alike = nx.Graph((row.first, row.second) for row in differences if row.better is None)
@@ -179,6 +209,10 @@ def _letter_groups(systems: Sequence[str], differences: Sequence[Difference]) ->
     letters = chain(string.ascii_letters, filter(str.isalpha, map(chr, count(ord("α")))))
     named = list(zip(letters, groups, strict=False))
     return {system: "".join(letter for letter, group in named if place[system] in group) for system in systems}
+
+
+def _has_questions_of_means(row: Difference, first: int, second: int) -> bool:
+    return row.questions == first == second if row.paired else row.questions == first + second
 
 
 def find_metric_disagreements(answers: SystemAnswers, differences: Sequence[Difference]) -> list[MetricDisagreement]:

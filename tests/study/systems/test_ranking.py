@@ -6,7 +6,7 @@ import pytest
 
 from imapeval.study.systems.answers import SystemAnswers
 from imapeval.study.systems.differences import compare_systems
-from imapeval.study.systems.ranking import find_metric_disagreements, list_changes, rank_systems
+from imapeval.study.systems.ranking import describe_questions, find_metric_disagreements, list_changes, rank_systems
 from imapeval.types import Sample
 from tests.study.answers import make_answers
 
@@ -55,7 +55,7 @@ def test_two_systems_that_differ_share_no_letter_in_any_number_of_groups(answers
         metrics=("up",),
         scores=scores,
     )
-    row = replace(compare_systems(answers)[0], metric="up", p_adjusted=0.0)
+    row = replace(compare_systems(answers)[0], metric="up", p_adjusted=0.0, questions=2)
     pairs = [
         replace(row, first=names[a], second=names[b], better=names[b] if b > a + 1 else None)
         for a, b in combinations(range(60), 2)
@@ -78,6 +78,18 @@ def test_means_are_over_the_questions_that_all_have(answers: SystemAnswers):
         number = answers.systems.index(row.system)
         assert row.mean == pytest.approx(scores[number * 40 + 2 : number * 40 + 40, 0].mean())
         assert (row.questions, row.shared, row.unscored) == (38, True, int(row.system != "C"))
+
+
+def test_letters_are_of_the_questions_of_the_means(answers: SystemAnswers):
+    """C has 4 scores: means are over these, and A is compared with B on all 40."""
+    scores = answers.scores.copy()
+    scores[84:] = np.nan
+    rows = rank_systems(few := replace(answers, scores=scores), compare_systems(few))
+    assert {(row.questions, row.groups) for row in rows} == {(4, "")}
+    assert [row.scored for row in rows if row.metric == "up" and row.system != "C"] == [40, 40]
+    (said,) = describe_questions(rows)
+    assert said.endswith("(up, other).")
+    assert describe_questions(rank_systems(answers, compare_systems(answers))) == []
 
 
 def test_systems_without_a_question_in_common_are_told(answers: SystemAnswers):
