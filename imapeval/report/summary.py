@@ -75,7 +75,7 @@ def summarise(
     """Return for each metric a row for all systems together and, if there are several, a row for each.
 
     `ranges` are those of the run (`RunSettings.ranges`): they depend on the options of the metrics, which the registry
-    does not know.
+    does not know; a metric that is not among them has that of the registry.
     """
     outcomes = results if isinstance(results, Outcomes) else Outcomes(results, metrics, index_samples(samples))
     systems: dict[str, int] = {}
@@ -86,7 +86,8 @@ def summarise(
     question = np.fromiter((hash(identify_question(sample.question)) for sample in samples), dtype=np.int64)
     rows: list[SummaryRow] = []
     for metric in metrics:
-        found, known, bounds = outcomes.by_metric[metric], _find_metric(metric), ranges.get(metric, (None, None))
+        found, known = outcomes.by_metric[metric], _find_metric(metric)
+        bounds = ranges.get(metric, (None, None) if known is None else known.range)
         positions = np.asarray(found.positions, dtype=np.int64)
         for name, number in {"": None, **(systems if len(systems) > 1 else {})}.items():
             chosen = np.ones(len(positions), dtype=bool) if number is None else system[positions] == number

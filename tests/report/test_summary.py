@@ -45,6 +45,14 @@ def test_the_interval_of_equal_scores_is_on_the_scale_of_the_run(metric: str):
     assert (row.low, row.high) == pytest.approx((8.389, 10.0), abs=1e-3)
 
 
+def test_a_run_that_says_nothing_of_ranges_has_those_of_the_registry():
+    samples = [Sample(str(n), str(n), ("r",), "r") for n in range(20)]
+    results = [Result(sample.id, "token-f1", Score(1.0), "m") for sample in samples]
+    (row,) = summarise(samples, results, metrics=["token-f1"], ranges={}, seed=0)
+    # scipy 1.16: binomtest(20, 20).proportion_ci(method="wilson")
+    assert (row.low, row.high) == pytest.approx((0.8389, 1.0), abs=1e-4)
+
+
 def test_questions_that_an_interval_resamples_are_counted():
     samples = [Sample(str(n), f"q{n % 4}", ("r",), "r") for n in range(60)]
     results = [Result(sample.id, "m", Score(n / 60), "m") for n, sample in enumerate(samples)]
