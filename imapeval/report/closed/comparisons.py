@@ -57,8 +57,8 @@ def render_comparisons(
     )
     unpaired = (
         ""
-        if all(row.paired for row in differences)
-        else " (not paired: they share none, and each mean is over other questions)"
+        if all(row.paired or row.difference is None for row in differences)
+        else " Not paired: the two share no question, and each mean is over other questions."
     )
     parts = [
         render_note(
@@ -70,11 +70,11 @@ def render_comparisons(
         *([render_note(OVER_ITEMS)] if runs else []),
         render_heading("Differences"),
         render_note(
-            f"Each pair on the questions that both answered{unpaired}: the first model's mean less the second's, with "
+            f"Each pair on the questions that both answered: the first model's mean less the second's, with "
             "an interval from a bootstrap of questions. p is from McNemar's exact test where answers are right or "
             "wrong, else from permutations. Where models have several runs, interval and p are over questions and "
             "runs. p is corrected by Holm's method over the pairs, the interval is not. Won, tied, lost: questions on "
-            "which the first is better, as good, worse."
+            f"which the first is better, as good, worse.{unpaired}"
         ),
         _render_differences([row for row in differences if not row.column]),
     ]
@@ -111,7 +111,7 @@ def _render_differences(rows: Sequence[Difference]) -> Markup:
             format_coefficient(row.difference),
             format_interval(row.low, row.high),
             format_p(row.p_adjusted),
-            f"{row.wins}, {row.ties}, {row.losses}" if row.paired else "not paired",
+            _describe_pairs(row),
             f"{row.questions:,}",
             NO_VALUE if row.better is None else row.better,
             *([_EQUIVALENT[row.equivalent]] if with_equivalence else []),
@@ -121,6 +121,12 @@ def _render_differences(rows: Sequence[Difference]) -> Markup:
     heads = ["first", "second", "task", "difference", "95% interval", "p after Holm", "won, tied, lost", "questions"]
     heads += ["better", "equivalent"] if with_equivalence else ["better"]
     return render_table(heads, lines, texts=(0, 1, 2, 8, 9))
+
+
+def _describe_pairs(row: Difference) -> str:
+    if row.difference is None:
+        return NO_VALUE
+    return f"{row.wins}, {row.ties}, {row.losses}" if row.paired else "not paired"
 
 
 def _render_runs(rows: Sequence[RunTest]) -> list[Markup]:

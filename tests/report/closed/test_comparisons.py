@@ -40,7 +40,11 @@ def test_models_without_a_shared_question_are_not_said_to_share_any():
     shared, own = (render(answer(["one", "two"], shared=shared)) for shared in (True, False))
     assert ">not paired<" in own
     assert ">not paired<" not in shared
-    for said, of_shared in (("that all models answered", True), ("own questions", False), ("(not paired", False)):
+    for said, of_shared in (
+        ("that all models answered", True),
+        ("own questions", False),
+        ("Not paired: the two", False),
+    ):
         assert (said in shared, said in own) == (of_shared, not of_shared)
 
 
@@ -49,4 +53,10 @@ def test_one_pair_of_several_that_is_not_paired():
     rows = answer(["one", "two", "three"])
     section = render([replace(row, task="u") if row.model == "three" else row for row in rows])
     assert "own questions" in section
-    assert "(not paired" in section
+    assert "Not paired: the two" in section
+
+
+def test_a_task_that_one_model_did_not_answer_makes_no_pair_unpaired():
+    rows = answer(["one", "two"])
+    section = render(rows + [replace(row, task="u") for row in rows if row.model == "one"])
+    assert "ot paired" not in section
