@@ -83,7 +83,7 @@ function drawScores(sample) {
 // have a part of that name which is no index, such as the reference's length.
 function bestReference(sample) {
   for (const score of sample.scores) if (score && score[0] !== null && score[1].reference in sample.references) return score[1].reference;
-  return 0;
+  return null;
 }
 
 // The answers of other systems to the same question, with the number that the list shows.
@@ -127,7 +127,7 @@ function updateSample(sample) {
   root.querySelector(".rivals")?.replaceWith(drawRivals(sample));
 }
 
-function drawSample(sample, chosen = bestReference(sample)) {
+function drawSample(sample, chosen = bestReference(sample) ?? 0) {
   const root = byId("sample");
   // The focus goes to the button that replaces the one that was pressed: Next after Next.
   const pressed = root.contains(document.activeElement) ? document.activeElement.textContent : null;
