@@ -19,6 +19,7 @@ from imapeval.study.data.rated import DIMENSION, SYSTEM, Rated, choose_names, ro
 from imapeval.study.data.ratings import Ratings, match_ids, ratings_of_samples
 from imapeval.study.data.unfinished import describe_unfinished
 from imapeval.study.intervals.bootstrap import number_clusters
+from imapeval.text.identity import identify_question
 from imapeval.types import Score, values_by_term
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def join_ratings(
     samples = [answers.samples[row] for row in kept.tolist()]
     rated = Rated(
         ids=tuple(sample.id for sample in samples),
-        questions=number_clusters([sample.question for sample in samples]),
+        questions=number_clusters([identify_question(sample.question) for sample in samples]),
         systems=tuple(map(system_label, samples)),
         metrics=chosen,
         scores=scores[kept],
