@@ -77,6 +77,7 @@ from imapeval.text.amounts import unitless, units
 from imapeval.text.amounts.vocabulary import Margins, Number
 from imapeval.text.comparison import similarity
 from imapeval.text.comparison import wordings as comparison
+from imapeval.text.comparison.gist import word_rarity_alike
 from imapeval.text.dimensions import opposites
 from imapeval.text.language import FACT_LANGS
 from imapeval.text.markup import EditedText, PlainText
@@ -490,6 +491,7 @@ GIVEN: Mapping[str, Callable[[str], object]] = {
     "text.comparison.similarity.measure_wording_similarity": lambda text: similarity.measure_wording_similarity(
         text, f"{text}."
     ),
+    "text.comparison.gist.word_rarity_alike": lambda text: word_rarity_alike(text, f"{text} rarely"),
     "text.markup.EditedText": lambda text: EditedText(text, [(at, at + 1, "") for at in range(0, len(text) - 2, 2)]),
     "text.markup.PlainText": lambda text: PlainText(text, unwrap=True),
     "text.negation.yes_no.find_reply": lambda text: [yes_no.find_reply(text, lang) for lang in FACT_LANGS],
