@@ -197,7 +197,8 @@ def test_raters_come_and_go(imapeval: Command, answers: Path):
     assert settled["given"]["zoe"] > 0
     rate_all("study.db", {"zoe": settled["link"]})
     disputed = json.loads(run(imapeval, "status", "study.db", "--json"))["disputed"]
-    assert [one["adjudicated"] is not None for one in disputed] == [True] * 12
+    # How many of them are far apart depends on the order in which each rater got the answers.
+    assert [one["adjudicated"] is not None for one in disputed] == [True] * settled["given"]["zoe"]
 
 
 def test_answers_exactly_as_far_apart_as_asked_are_adjudicated(imapeval: Command, answers: Path):

@@ -148,7 +148,7 @@ def init(
         )
     if named := [sample.id for sample in answered if sample.system and _names_system(sample)]:
         echo(
-            f"Responses that name their system, as raters will see ({len(named)}): {', '.join(named[:3])}"
+            f"Responses that contain the name of their system, which raters will see ({len(named)}): {', '.join(named[:3])}"
             f"{' and others' if len(named) > 3 else ''}.",
             err=True,
         )

@@ -114,8 +114,8 @@ class StudyOptions:
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Ratings: a table (.csv, .jsonl, .json, .parquet), an export of Label Studio or Argilla, or a study "
-            "of `imapeval rate` (file or URL).  [default: those in the data]",
+            help="Ratings: a table (.xlsx, .csv, .tsv, .jsonl, .json, .parquet), an export of Label Studio or Argilla, "
+            "or a study of `imapeval rate` (file or URL).  [default: those in the data]",
         ),
     ] = None
     metrics: Annotated[str | None, typer.Option(metavar="A,B", help="Metrics.  [default: all in the runs]")] = None

@@ -24,8 +24,8 @@ def ratings(
         str,
         typer.Argument(
             metavar="FILE",
-            help="A table (.csv, .jsonl, .json, .parquet), an export of Label Studio or Argilla, or a study of "
-            "`imapeval rate` (file or URL).",
+            help="A table (.xlsx, .csv, .tsv, .jsonl, .json, .parquet), an export of Label Studio or Argilla, or a "
+            "study of `imapeval rate` (file or URL).",
         ),
     ],
     options: Annotated[StudyOptions, RATINGS_FORMAT],

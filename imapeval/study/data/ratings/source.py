@@ -140,6 +140,9 @@ class RatingsSource:
         if self.kind == "rating":
             fix += "; choose the columns with --dimensions, or the only one with --dimension; translate words with "
             fix += "--labels"
-        if self.kind == "rating" and what in row.fields and "system" not in self.columns:
-            fix += f"; if it names the system: --map system={shlex.quote(what)}"
+            others = [name for name in ("rater", "dimension", "system") if name not in self.columns]
+            if what in row.fields and others:
+                fix += (
+                    f"; if it names something else: {', '.join(f'--map {one}={shlex.quote(what)}' for one in others)}"
+                )
         raise self.error_at(f"the {self.kind} {what!r} is not a number but {short_repr(value)}", row, fix=f"{fix}.")

@@ -27,8 +27,8 @@ def agreement(
         str,
         typer.Argument(
             metavar="FILE",
-            help="Ratings of individual raters: a table (.csv, .jsonl, .json, .parquet) with a column `rater`, an "
-            "export of Label Studio or Argilla, or a study of `imapeval rate` (file or URL).",
+            help="Ratings of individual raters: a table (.xlsx, .csv, .tsv, .jsonl, .json, .parquet) with a column "
+            "`rater`, an export of Label Studio or Argilla, or a study of `imapeval rate` (file or URL).",
         ),
     ],
     options: Annotated[StudyOptions, RATINGS_FORMAT],
