@@ -120,7 +120,7 @@ def test_a_response_that_names_its_system_is_told(
 ):
     data = write_data([Sample("a", "q?", ("r",), response, system=system)])
     result = imapeval("rate", "init", data, *INIT)
-    assert ("name their system" in result.stderr) is named
+    assert ("the name of their system" in result.stderr) is named
 
 
 @pytest.mark.parametrize(

@@ -148,8 +148,8 @@ def init(
         )
     if named := [sample.id for sample in answered if sample.system and _names_system(sample)]:
         echo(
-            f"Responses that contain the name of their system, which raters will see ({len(named)}): {', '.join(named[:3])}"
-            f"{' and others' if len(named) > 3 else ''}.",
+            f"Responses that contain the name of their system, which raters will see ({len(named)}): "
+            f"{', '.join(named[:3])}{' and others' if len(named) > 3 else ''}.",
             err=True,
         )
     each = len(answered) * raters / settings.panel

@@ -142,7 +142,6 @@ class RatingsSource:
             fix += "--labels"
             others = [name for name in ("rater", "dimension", "system") if name not in self.columns]
             if what in row.fields and others:
-                fix += (
-                    f"; if it names something else: {', '.join(f'--map {one}={shlex.quote(what)}' for one in others)}"
-                )
+                maps = (f"--map {name}={shlex.quote(what)}" for name in others)
+                fix += f"; if it is not a dimension: {', or '.join(maps)}"
         raise self.error_at(f"the {self.kind} {what!r} is not a number but {short_repr(value)}", row, fix=f"{fix}.")
