@@ -184,6 +184,7 @@ class Run:
         path = self.folder / RESULTS
         settings = self.manifest["settings"]
         signatures: dict[str, str] = settings["metrics"]
+        ranges = self.ranges
         index = ids if isinstance(ids, IdIndex) else {id_: number for number, id_ in enumerate(ids)}
         # By metric and sample, the offset of its line plus 1: eight bytes for each of millions of outcomes.
         line_offsets = {name: array("Q", bytes(8 * len(index))) for name in signatures}
@@ -203,7 +204,7 @@ class Run:
                     f"the metric is {result.metric[:60]!r} with {result.signature[:200]!r}; this run has {known}",
                     _FIX_FOREIGN_LINE,
                 )
-            for what, value, span in _list_numbers(result, self.ranges):
+            for what, value, span in _list_numbers(result, ranges):
                 if not is_within_range(value, span):
                     raise invalid(
                         f"the {what} {value:g} of {result.metric!r} is not {_describe_range(span)}", _FIX_BAD_LINE

@@ -161,7 +161,8 @@ def unify_names(
         for file, header in headers.items()
     }
     renamed: dict[str, dict[str, str]] = {}
-    for name in NAMES:
+    # A column that the user has mapped, and that has one of our names, is not replaced.
+    for name in (name for name in NAMES if name not in named):
         group = (name, _ALTERNATIVES.get(name))
         if len({column for fields in found.values() for field, column in fields.items() if field in group}) < 2:
             continue

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from openpyxl import Workbook
 
+from imapeval.errors import InputError
 from imapeval.evaluation.samples import read
 
 
@@ -106,6 +107,14 @@ def test_each_of_several_files_has_other_usual_names(
             ("Why?", ("So.",), f"Because {name}.", name, {}) for name in files
         ]
     assert "b.csv: took" in caplog.text
+
+
+def test_a_column_that_is_mapped_is_not_replaced_by_a_renamed_one(tmp_path: Path):
+    row = {"question": "Why?", "reference": "The answer of the model."}
+    one = write_jsonl(tmp_path / "a.jsonl", row | {"gold": "So."})
+    two = write_jsonl(tmp_path / "b.jsonl", row | {"ground_truth": "So."})
+    with pytest.raises(InputError, match=r"'gold', 'ground_truth'"):
+        read([one, two], columns={"response": "reference"})
 
 
 def test_references_and_dialogues_of_several_files_may_have_other_usual_names(tmp_path: Path):
