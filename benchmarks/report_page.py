@@ -42,7 +42,7 @@ CHANGE = """([selector, value, event]) => new Promise((done) => {
 CHANGES = (
     ("first search, which reads all texts", "#search", "abscess", "input"),
     ("another search", "#search", "value 99", "input"),
-    ("search taken back", "#search", "", "input"),
+    ("search cleared", "#search", "", "input"),
     ("filter by a column", "#filters label:nth-of-type(2) select", "treatment", "change"),
     ("order by a score", "#filters label:last-of-type select", "lowest", "change"),
     ("change to the matrix", "#views [value=matrix]", "", "click"),

@@ -125,7 +125,7 @@ def _refuse_repeated(make: Callable[[Any], Any], context: Any) -> Any:
     single: dict[str, Any] = {}
     # Click has no public way to the options of its parser.
     for option in (*parser._long_opt.values(), *parser._short_opt.values()):
-        if option.action == "store" or option.dest in single:
+        if option.action == "store":
             option.action = "append"
             single[option.dest] = option.obj
     parse = parser.parse_args

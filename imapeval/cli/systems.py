@@ -52,7 +52,7 @@ def print_differences(rows: "Sequence[Difference]", title: str, *, group: str = 
         Column("p after\nHolm", "p_adjusted", write=format_p_value, wrap=False),
         Column(
             "won, tied,\nlost",
-            _describe_pairs,
+            lambda row: row.describe_pairs(),
             wrap=False,
         ),
         Column("questions", "questions", wrap=False),
@@ -65,10 +65,4 @@ def print_differences(rows: "Sequence[Difference]", title: str, *, group: str = 
         )
     emit(rows, columns, title=title, width=UNLIMITED)
     if any(row.difference is None for row in rows):
-        echo("Without a difference: one of the two systems has no score on these questions.")
-
-
-def _describe_pairs(row: "Difference") -> str | None:
-    if row.difference is None:
-        return None
-    return f"{row.wins}, {row.ties}, {row.losses}" if row.paired else "not paired"
+        echo("Rows without a difference: one of the two systems has no score for these questions.")

@@ -21,14 +21,13 @@ from imapeval.report.explorer_data import collect_explorer_data, find_axes
 from imapeval.report.formatting import format_interval, pluralize
 from imapeval.report.histogram import draw_histogram
 from imapeval.report.page_frame import render_page, render_template, write_page
-from imapeval.report.summary import describe_mean, format_contradictions, summarise
+from imapeval.report.summary import describe_mean, format_contradictions, hash_questions, summarise
 from imapeval.study.data.unfinished import count_done, format_resume_command
 from imapeval.study.intervals.coverage import describe_mean_coverage
 from imapeval.study.number_format import format_score, write_score
 from imapeval.study.systems.answers import read_systems
 from imapeval.study.systems.differences import compare_systems
 from imapeval.study.systems.ranking import rank_systems
-from imapeval.text.identity import identify_question
 from imapeval.types import Failure, Relation
 
 if TYPE_CHECKING:
@@ -145,13 +144,7 @@ def _render(
     sections |= {"answers": "Answers", "settings": "How it was made"}
     counts = [
         (len(samples), "answer"),
-        # Counted by 64-bit hash: the texts of millions of questions would not fit into memory.
-        (
-            len(
-                np.unique(np.fromiter((hash(identify_question(sample.question)) for sample in samples), dtype=np.int64))
-            ),
-            "question",
-        ),
+        (len(np.unique(hash_questions(samples))), "question"),
         (len({system_label(sample) for sample in samples}), "system"),
         (len(metrics), "metric"),
     ]

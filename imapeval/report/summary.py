@@ -64,6 +64,14 @@ class SummaryRow:
     resampled: int = 0
 
 
+def hash_questions(samples: Sequence[Sample]) -> npt.NDArray[np.int64]:
+    """Return a hash of 64 bits per question: two of a million questions share one with 1 in 10^7.
+
+    The texts of millions of questions would not fit into memory.
+    """
+    return np.fromiter((hash(identify_question(sample.question)) for sample in samples), dtype=np.int64)
+
+
 def summarise(
     samples: Sequence[Sample],
     results: Iterable[Result] | Outcomes,
@@ -82,8 +90,7 @@ def summarise(
     system = np.fromiter(
         (systems.setdefault(name_system_group(sample), len(systems)) for sample in samples), dtype=np.int64
     )
-    # Texts are compared by their hashes of 64 bits: two of a million questions share one with 1 in 10^7.
-    question = np.fromiter((hash(identify_question(sample.question)) for sample in samples), dtype=np.int64)
+    question = hash_questions(samples)
     rows: list[SummaryRow] = []
     for metric in metrics:
         found, known = outcomes.by_metric[metric], _find_metric(metric)

@@ -9,7 +9,7 @@ from imapeval.errors import UsageError
 from imapeval.evaluation.runs.safe_csv import dump_records
 from imapeval.explain.answers import collect_answers
 from imapeval.files import write_private_file
-from imapeval.report.formatting import format_p
+from imapeval.report.formatting import format_coefficient, format_p
 from imapeval.report.markdown import escape_markdown, tabulate
 from imapeval.report.study.latex import escape_latex, format_latex_interval, format_latex_p, render_table
 from imapeval.study.intervals.coverage import describe_difference_coverage, describe_mean_coverage
@@ -163,19 +163,15 @@ def _list_cells(
             escape(row.second),
             *write(row.difference, row.low, row.high),
             write_p(row.p_adjusted),
-            str(row.questions) + (" (not paired)" if _is_apart(row) else ""),
+            str(row.questions) + (" (not paired)" if row.apart else ""),
         ]
         for row in comparison.differences
     ]
     return standings, differences
 
 
-def _is_apart(row: Difference) -> bool:
-    return not row.paired and row.difference is not None
-
-
 def _describe_differences(comparison: SystemComparison) -> list[str]:
-    apart = any(map(_is_apart, comparison.differences))
+    apart = any(row.apart for row in comparison.differences)
     return [
         *(["Not paired: the two have no question in common, and each mean is over other questions."] if apart else []),
         *describe_difference_coverage(comparison.differences),
@@ -183,11 +179,12 @@ def _describe_differences(comparison: SystemComparison) -> list[str]:
 
 
 def _describe_means(comparison: SystemComparison) -> list[str]:
+    said = describe_questions(comparison.standings)
     shared = bool(comparison.standings) and all(row.shared for row in comparison.standings)
     return [
-        *(["Means are over the questions that every system has a score for."] if shared else []),
+        *(["Means are over the questions that every system has a score for."] if shared and not said else []),
         *describe_mean_coverage(row.resampled for row in comparison.standings),
-        *describe_questions(comparison.standings),
+        *said,
     ]
 
 
@@ -208,8 +205,7 @@ def _write_markdown(comparison: SystemComparison) -> str:
 
 def _write_latex(comparison: SystemComparison) -> str:
     def write(number: float | None, low: float | None, high: float | None) -> tuple[str]:
-        shown = "--" if number is None else escape_latex(format_number(number, digits=3).replace("-", "−"))
-        return (shown + format_latex_interval(low, high, digits=3),)
+        return (escape_latex(format_coefficient(number)) + format_latex_interval(low, high, digits=3),)
 
     standings, differences = _list_cells(comparison, escape=escape_latex, write=write, write_p=format_latex_p)
     letters = (

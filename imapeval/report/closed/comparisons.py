@@ -57,7 +57,7 @@ def render_comparisons(
     )
     unpaired = (
         ""
-        if all(row.paired or row.difference is None for row in differences)
+        if not any(row.apart for row in differences)
         else " Not paired: the two share no question, and each mean is over other questions."
     )
     parts = [
@@ -111,7 +111,7 @@ def _render_differences(rows: Sequence[Difference]) -> Markup:
             format_coefficient(row.difference),
             format_interval(row.low, row.high),
             format_p(row.p_adjusted),
-            _describe_pairs(row),
+            row.describe_pairs() or NO_VALUE,
             f"{row.questions:,}",
             NO_VALUE if row.better is None else row.better,
             *([_EQUIVALENT[row.equivalent]] if with_equivalence else []),
@@ -121,12 +121,6 @@ def _render_differences(rows: Sequence[Difference]) -> Markup:
     heads = ["first", "second", "task", "difference", "95% interval", "p after Holm", "won, tied, lost", "questions"]
     heads += ["better", "equivalent"] if with_equivalence else ["better"]
     return render_table(heads, lines, texts=(0, 1, 2, 8, 9))
-
-
-def _describe_pairs(row: Difference) -> str:
-    if row.difference is None:
-        return NO_VALUE
-    return f"{row.wins}, {row.ties}, {row.losses}" if row.paired else "not paired"
 
 
 def _render_runs(rows: Sequence[RunTest]) -> list[Markup]:

@@ -52,5 +52,6 @@ def describe_constant_raters(rated: Rated) -> list[str]:
     ]
     return [
         f"{'; '.join(found)}: such ratings tell no answers apart and are left out of the reliability of the mean "
-        "rating, and so of ceilings, corrected coefficients and bias; mean ratings and other statistics include them."
+        "rating, and so of ceilings, corrected coefficients, the worth in raters, bias and plans for more raters; mean "
+        "ratings and other statistics include them."
     ]

@@ -18,7 +18,7 @@ from imapeval.errors import InputError, UsageError
 from imapeval.evaluation.samples import system_label
 from imapeval.study.correlation.levels import correlate
 from imapeval.study.data.joining import find_lower_is_better
-from imapeval.study.data.rated import Rated
+from imapeval.study.data.rated import Rated, round_score
 from imapeval.study.intervals.bootstrap import number_clusters
 from imapeval.study.robustness.repeats import find_original, tabulate_repeats
 from imapeval.study.systems.answers import SystemAnswers
@@ -120,6 +120,7 @@ def join_open_answers(
         dimensions=(RIGHT_CHOICE,),
         ratings=np.array([[fmean(choices[items[key]])] for key in shared]),
         lower_is_better=find_lower_is_better(metrics),
+        ranges={name: span for run in runs for name, span in run.ranges.items() if name in metrics},
     )
     reworded: dict[_Key, list[_Key]] = {key: [key] for key in shared}
     for (model, id_), sample in samples.items():
@@ -179,7 +180,7 @@ def _read_runs(runs: Sequence[Run]) -> tuple[dict[_Key, Sample], dict[tuple[_Key
                     )
         for result in run.results():
             if isinstance(result.outcome, Score) and result.id in models:
-                scores[(models[result.id], result.id), result.metric] = result.outcome.value
+                scores[(models[result.id], result.id), result.metric] = round_score(result.outcome.value)
     return samples, scores
 
 
@@ -222,7 +223,7 @@ def rank_forms(rated: Rated, *, seed: int = 0) -> list[Standing]:
         groups={},
     )
     differences = compare_systems(systems, seed=seed) if len(models) > 1 else []
-    return rank_systems(systems, differences, ranges={RIGHT_CHOICE: (0.0, 1.0)}, seed=seed)
+    return rank_systems(systems, differences, ranges={**rated.ranges, RIGHT_CHOICE: (0.0, 1.0)}, seed=seed)
 
 
 def count_forms(rated: Rated, metric: str, *, threshold: float) -> list[FormCounts]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from imapeval.study.comparison.permutation.swaps import MANY_QUESTIONS
 from imapeval.study.intervals import SIGNIFICANCE_LEVEL
 
 if TYPE_CHECKING:
@@ -19,8 +18,9 @@ def is_unsettled(row: Comparison, draws: int) -> bool:
     """Return whether the corrected p-value lies within its Monte Carlo error of the significance level."""
     if not row.p or row.p_adjusted is None or row.test in ("williams", "steiger"):
         return False
-    if row.test == "perm-inputs" and row.questions > MANY_QUESTIONS:
-        return False  # p comes from the normal distribution
+    # Permutations give multiples of 1 / (draws + 1); any other p is of the normal distribution.
+    if row.test == "perm-inputs" and abs(row.p * (draws + 1) - round(row.p * (draws + 1))) > 1e-6:
+        return False
     # p of boot-inputs is twice the share of one side.
     sides = 2 if row.test == "boot-inputs" else 1
     share = row.p / sides

@@ -151,8 +151,8 @@ def describe_agreement_coverage(rows: Sequence[Agreement]) -> list[str]:
     said: list[str] = []
     if any(row.statistic.startswith("gwet_ac2") and row.n < FEW_ANSWERS for row in shown):
         said.append(
-            f"With fewer than {FEW_ANSWERS} answers the interval of AC2 is too short where raters nearly agree "
-            "(coverage 90 to 92% with 30 answers, not 95%)."
+            f"With fewer than {FEW_ANSWERS} answers the interval of AC2 can be too short (coverage down to 90% with 30 "
+            "answers, not 95%)."
         )
     if any(row.statistic == "gwet_ac1" and row.n < FEW_ANSWERS for row in shown):
         said.append(

@@ -88,6 +88,17 @@ class Difference:
     reason: str | None = None
     sentence: str = ""
 
+    @property
+    def apart(self) -> bool:
+        """Whether each of the two means is over other questions."""
+        return not self.paired and self.difference is not None
+
+    def describe_pairs(self) -> str | None:
+        """Return the questions won, tied and lost; None without a difference."""
+        if self.difference is None:
+            return None
+        return f"{self.wins}, {self.ties}, {self.losses}" if self.paired else "not paired"
+
 
 def compare_systems(
     answers: SystemAnswers,

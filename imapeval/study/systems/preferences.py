@@ -293,7 +293,7 @@ def compare_with_metrics(
         value, interval = None, None
         if len(right):
             value = float(right.mean())
-            interval = share_interval(right, np.unique(preferences.question[used], return_inverse=True)[1])
+            interval = share_interval(right, np.unique(asked[used], return_inverse=True)[1])
         of_systems: list[float] = average_known(means, axis=1).tolist()
         pairs, alike = _count_alike(strengths, dict(zip(answers.systems, of_systems, strict=True)))
         rows.append(

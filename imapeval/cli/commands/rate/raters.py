@@ -79,7 +79,7 @@ def reassign(
     if not json_output:
         echo(f"{name} has left the study; the link no longer works.")
         if to is not None and not found.given and not found.open:
-            echo(f"{name} had no unrated answers, so {to} gets none and no new link.")
+            echo(f"{name} had no unrated answers, so {to} gets no answers and no new link.")
     _print(found, url, new=to, as_json=json_output)
 
 

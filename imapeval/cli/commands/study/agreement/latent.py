@@ -100,13 +100,13 @@ def _print(found: "LatentTruth") -> None:
     )
     if found.left_out:
         who = ", ".join(found.left_out)
-        echo(f"{found.dimension}: left out, as every answer has the same rating by them: {who}.")
+        echo(f"{found.dimension}: left out, because they gave every answer the same rating: {who}.")
     likeliest = Counter(max(range(len(names)), key=row.__getitem__) for row in found.posteriors)
     [(place, count)] = likeliest.most_common(1)
     if count >= _NEARLY_ALL * len(found.ids):
         echo(
             f"{found.dimension}: {count} of {len(found.ids)} answers get the same rating, {names[place]}. If the mean "
-            "ratings differ more than that, use these instead."
+            "ratings vary more from answer to answer, use the mean ratings instead."
         )
     if not found.converged:
         echo(f"{found.dimension}: the estimation did not converge; more ratings, or fewer categories, would help.")

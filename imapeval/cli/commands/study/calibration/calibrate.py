@@ -177,6 +177,6 @@ def apply(
     echo(
         f"Each within {format_decimal(made.errors.half_width, digits=2)} points in {made.errors.confidence:.0%} of "
         "cases, on answers like the rated ones. Those that the curve was fitted to are predicted better than new ones, "
-        "so measure errors and limits on others. For the quality of a system with an interval, use `imapeval study "
-        "estimate`."
+        "so measure errors and limits on other answers. For the quality of a system with an interval, use `imapeval "
+        "study estimate`."
     )

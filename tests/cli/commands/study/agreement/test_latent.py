@@ -74,7 +74,7 @@ def test_what_a_constant_rater_changes_is_said(imapeval: Command, tmp_path: Path
     (tmp_path / "r.csv").write_text("\n".join(["id,rater,accuracy", *lines]), "utf-8")
     done = imapeval("study", "latent", tmp_path / "r.csv", "--model", "nominal")
     assert done.returncode == 0, done.stderr
-    assert "left out, as every answer has the same rating by them: constant." in done.stdout
+    assert "left out, because they gave every answer the same rating: constant." in done.stdout
     assert "99 of 100 answers get the same rating, 1." in done.stdout
 
 
