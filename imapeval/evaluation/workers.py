@@ -52,7 +52,7 @@ _LARGEST_BATCH = 8 * BATCH
 """Samples per batch with a language model: enough that waiting for the last completions takes little of the time."""
 
 _BATCHES = 4
-"""Batches per worker, or more, so that all workers finish at about the same time; fewer if there are few samples."""
+"""Minimum number of batches per worker, so that all workers finish at about the same time."""
 
 _END_SECONDS = 5.0
 """How long to wait for a process to end by itself, and again after it has been killed."""
@@ -174,9 +174,7 @@ async def evaluate_in_workers(
     todo = array("Q", (position for position, sample in enumerate(samples) if pending.find(sample)))
     if progress is not None:
         progress(len(samples) - len(todo))
-    size = len(todo) // (_BATCHES * workers.size)
-    # Texts are encoded by the batch, which is slower with few. What waits for a model needs larger ones.
-    size = max(BATCH // 4, min(size, BATCH)) if llm is None else max(BATCH, min(size, _LARGEST_BATCH))
+    size = BATCH if llm is None else min(_LARGEST_BATCH, max(BATCH, len(todo) // (_BATCHES * workers.size)))
     waiting = deque(todo[start : start + size] for start in range(0, len(todo), size))
     suspects: deque[array[int]] = deque()
     idle: list[Worker] = []

@@ -375,7 +375,7 @@ def test_an_error_for_all_loses_no_result_of_the_others():
     with pytest.raises(ServiceError) as raised:
         asyncio.run(work)
     assert raised.value.kind == "budget"
-    # All batches were begun before the last two, the only ones with an error.
+    # All batches were begun before the last one, the only one with an error.
     assert sorted(int(result.id) for result in run.results) == list(range(192))
 
 
