@@ -32,8 +32,7 @@ _Made = TypeVar("_Made")
 _FIX = "Check the address, the credentials, and whether the storage's package is installed, such as s3fs for s3://."
 
 MAX_BYTES = 16 * 2**30
-"""Maximum number of bytes that are copied from a URL, after unpacking: more than any file of answers has, less
-than fills a disk."""
+"""Most bytes that are copied from a URL, after unpacking: more than any file of answers has, less than fills a disk."""
 
 _PATIENCE = 60.0
 """Seconds in which at least `_LEAST_BYTES` of a file have to arrive."""
