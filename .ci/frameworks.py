@@ -54,7 +54,7 @@ NPM = {
 }
 """Programs of npm by integration."""
 
-SHARED = (".ci/constraints.txt", ".ci/frameworks.py")
+SHARED = (".ci/constraints.txt",)
 """What the tests of all of them rest on."""
 
 ADAPTERS = (

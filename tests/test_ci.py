@@ -49,8 +49,7 @@ def frameworks(tmp_path: Path) -> Frameworks:
         # Tests of most integrations import the first, and every page is run on the second.
         ("tests/integrations/answers.py", ALL - {"ray", "s3"}),
         ("docs/frameworks/answers.jsonl", ALL - {"ray", "s3"}),
-        # It pins what is installed.
-        (".ci/frameworks.py", ALL),
+        (".ci/constraints.txt", ALL),
     ],
 )
 def test_a_change_concerns_what_depends_on_it(
