@@ -86,6 +86,8 @@ ALSO = {"serve": ("schemathesis>=4",), "lm_eval": ("lm-eval[api]",), "s3": ("s3f
 
 def main() -> None:
     """Run them, print what failed, exit with 1 where something did."""
+    # An option would be added to what `.ci/run` has set, and silence errors, too.
+    os.environ.setdefault("PIP_QUIET", "1")
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME[:page]")
     parser.add_argument("--freeze", action="store_true", help="write the versions that were installed")
@@ -173,7 +175,7 @@ def call_pip(folder: Path, command: str = "install") -> list[str]:
     """Return the start of a command of pip for an environment, which has no pip: that takes 3 s to install."""
     pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "--disable-pip-version-check"]
     # Python compiles what is imported; pip would compile everything, which is half of its time.
-    return [*pip, command, *(("--quiet", "--no-compile") if command == "install" else ())]
+    return [*pip, command, *(("--no-compile",) if command == "install" else ())]
 
 
 def find_packages(folder: Path) -> Path:
