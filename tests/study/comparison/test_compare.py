@@ -126,15 +126,15 @@ def test_sentence_word_for_word():
 
 def test_a_p_value_that_another_seed_may_put_across_the_level_is_unsettled():
     row = replace(compare(make(), against="poor", metrics=["good"], dimensions=["accuracy"])[0], p_adjusted=0.31)
-    # Of 2,000 permutations 33 are as extreme: with three comparisons .05 -+ 1.96 x 3 x sqrt(.0165 x .9835 / 2000).
-    near = replace(row, p=0.0165, p_adjusted=0.0495)
+    # Of 2,000 permutations 32 are as extreme: with three comparisons .05 -+ 1.96 x 3 x sqrt(.0165 x .9835 / 2000).
+    near = replace(row, p=33 / 2001, p_adjusted=99 / 2001)
     assert is_unsettled(near, 2000)
-    assert is_unsettled(replace(near, p=0.02, p_adjusted=0.06), 2000)
-    assert not is_unsettled(replace(near, p=0.024, p_adjusted=0.072), 2000)
-    assert not is_unsettled(replace(near, p=0.02, p_adjusted=0.06), 20_000)
-    # These have no random part.
+    assert is_unsettled(replace(near, p=40 / 2001, p_adjusted=120 / 2001), 2000)
+    assert not is_unsettled(replace(near, p=48 / 2001, p_adjusted=144 / 2001), 2000)
+    assert not is_unsettled(replace(near, p=400 / 20_001, p_adjusted=1200 / 20_001), 20_000)
+    # These have no random part: a closed form, and with thousands of questions the normal distribution.
     assert not is_unsettled(replace(near, test="williams"), 2000)
-    assert not is_unsettled(replace(near, questions=2001), 2000)
+    assert not is_unsettled(replace(near, p=0.0165, p_adjusted=0.0495), 2000)
     assert not row.unsettled
     sentence = write_sentence(replace(near, unsettled=True), several=False)
     assert "after Holm, which another seed may put across .05" in sentence
