@@ -27,30 +27,25 @@ def test_rows_per_metric_and_system():
     assert absent == SummaryRow("n", "", 0, 0, None, None, None)
 
 
-def test_twenty_right_of_twenty_are_no_certainty():
+@pytest.mark.parametrize(
+    ("metric", "ranges", "highest"),
+    [
+        ("exact-match", {"exact-match": (0.0, 1.0)}, 1.0),
+        # A run that says nothing of ranges has those of the registry.
+        ("token-f1", {}, 1.0),
+        # The judge's own scale is 0:5; a prompt from a file is not in the registry.
+        ("judge", {"judge": (0.0, 10.0)}, 10.0),
+        ("geval:mine", {"geval:mine": (0.0, 10.0)}, 10.0),
+    ],
+)
+def test_twenty_right_of_twenty_are_no_certainty_on_the_scale_of_the_run(
+    metric: str, ranges: dict[str, tuple[float, float]], highest: float
+):
     samples = [Sample(str(n), str(n), ("r",), "r") for n in range(20)]
-    results = [Result(sample.id, "exact-match", Score(1.0), "m") for sample in samples]
-    (row,) = summarise(samples, results, metrics=["exact-match"], ranges={"exact-match": (0.0, 1.0)}, seed=0)
+    results = [Result(sample.id, metric, Score(highest), "m") for sample in samples]
+    (row,) = summarise(samples, results, metrics=[metric], ranges=ranges, seed=0)
     # scipy 1.16: binomtest(20, 20).proportion_ci(method="wilson")
-    assert (row.low, row.high) == pytest.approx((0.8389, 1.0), abs=1e-4)
-
-
-@pytest.mark.parametrize("metric", ["judge", "geval:mine"])
-def test_the_interval_of_equal_scores_is_on_the_scale_of_the_run(metric: str):
-    """The judge's own scale is 0:5; a prompt from a file is not in the registry."""
-    samples = [Sample(str(n), str(n), ("r",), "r") for n in range(20)]
-    results = [Result(sample.id, metric, Score(10.0), "m") for sample in samples]
-    (row,) = summarise(samples, results, metrics=[metric], ranges={metric: (0.0, 10.0)}, seed=0)
-    # scipy 1.16: binomtest(20, 20).proportion_ci(method="wilson")
-    assert (row.low, row.high) == pytest.approx((8.389, 10.0), abs=1e-3)
-
-
-def test_a_run_that_says_nothing_of_ranges_has_those_of_the_registry():
-    samples = [Sample(str(n), str(n), ("r",), "r") for n in range(20)]
-    results = [Result(sample.id, "token-f1", Score(1.0), "m") for sample in samples]
-    (row,) = summarise(samples, results, metrics=["token-f1"], ranges={}, seed=0)
-    # scipy 1.16: binomtest(20, 20).proportion_ci(method="wilson")
-    assert (row.low, row.high) == pytest.approx((0.8389, 1.0), abs=1e-4)
+    assert (row.low, row.high) == pytest.approx((0.8389 * highest, highest), abs=1e-4 * highest)
 
 
 def test_questions_that_an_interval_resamples_are_counted():

@@ -8,44 +8,45 @@ import pytest
 from imapeval.evaluation.imap_files import ImapRecord
 from imapeval.evaluation.runs import Result, Run, RunSettings, RunWriter
 from imapeval.report.systems import SystemComparison, explain_changes, write_table
-from imapeval.study.systems.answers import read_systems
+from imapeval.study.systems.answers import SystemAnswers, read_systems
 from imapeval.study.systems.differences import compare_systems
 from imapeval.study.systems.ranking import Change, rank_systems
 from imapeval.types import Imap, Pair, Sample, Score
 from tests.study.answers import make_answers
 
 
-def write(path: Path, *, systems: int = 2, questions: int, against: str | None = None) -> str:
-    """Compare systems whose scores are drawn at random, and return the table."""
-    answers = make_answers(*np.random.default_rng(0).random((systems, questions)))
+def write(path: Path, answers: SystemAnswers, *, against: str | None = None) -> str:
+    """Compare systems, and return the table."""
     differences = compare_systems(answers, against=against)
     standings = rank_systems(answers, differences)
     write_table(SystemComparison({}, standings, differences, (), (), {}, seed=0, margin=None), path)
     return path.read_text()
 
 
+def draw(*, systems: int = 2, questions: int) -> SystemAnswers:
+    """Make answers whose scores are drawn at random."""
+    return make_answers(*np.random.default_rng(0).random((systems, questions)))
+
+
 @pytest.mark.parametrize(("questions", "said"), [(8, 2), (60, 0)])
 @pytest.mark.parametrize("suffix", ["md", "tex"])
 def test_what_is_known_of_intervals_stands_beside_them(questions: int, said: int, suffix: str, tmp_path: Path):
     # Once for the means and once for the differences.
-    assert write(tmp_path / f"table.{suffix}", questions=questions).count("not 95") == said
+    assert write(tmp_path / f"table.{suffix}", draw(questions=questions)).count("not 95") == said
 
 
 @pytest.mark.parametrize(("against", "letters"), [(None, True), ("A", False)])
 def test_letters_are_explained_where_there_are_some(against: str | None, letters: bool, tmp_path: Path):
     """Where not all pairs are compared, systems have no letters."""
-    assert ("letter" in write(tmp_path / "table.tex", systems=3, questions=60, against=against)) == letters
+    table = write(tmp_path / "table.tex", draw(systems=3, questions=60), against=against)
+    assert ("letter" in table) == letters
 
 
 @pytest.mark.parametrize("suffix", ["md", "tex"])
 def test_systems_without_a_question_in_common_are_marked(suffix: str, tmp_path: Path):
     one, other = np.random.default_rng(0).random((2, 20)), np.full(20, np.nan)
     answers = make_answers(np.append(one[0] / 9, other), np.append(other, one[1]))
-    differences = compare_systems(answers)
-    path = tmp_path / f"table.{suffix}"
-    standings = rank_systems(answers, differences)
-    write_table(SystemComparison({}, standings, differences, (), (), {}, seed=0, margin=None), path)
-    table = path.read_text()
+    table = write(tmp_path / f"table.{suffix}", answers)
     assert "40 (not paired)" in table
     assert "no question in common" in table
     assert "No question has a score of every system" in table

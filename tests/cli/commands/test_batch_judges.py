@@ -104,6 +104,8 @@ def test_judges_through_batches_say_what_they_say_live(
     monkeypatch.setenv("IMAPEVAL_CACHE", str(tmp_path / "other-cache"))
     stub.calls = 0
     rounds = [set(find_prompts(lines)) for lines in run_batches(imapeval, data, *options, answer=answer)]
+    found = export(imapeval, data, *options)
+    assert (found["requests"], found["samples"]["complete"]) == (0, len(SAMPLES))
     batched = imapeval("score", data, *options, "--out", "batched", "--batch", "batches")
     assert batched.returncode == 0, batched.stderr
     # Out of the cache, also without saying that there were batches.

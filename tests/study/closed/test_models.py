@@ -389,3 +389,12 @@ def test_models_that_share_no_question_are_not_compared():
     third = answer_all("third", [False] * 40)
     rows = {(row.first, row.second): row.better for row in compare_models([*one, *other, *third])[0]}
     assert rows == {("one", "other"): None, ("one", "third"): "one", ("other", "third"): None}
+
+
+@pytest.mark.parametrize(("against", "marks"), [(None, "*==."), ("two", "....")])
+def test_nothing_is_marked_unless_all_models_were_compared_with_the_best(against: str | None, marks: str):
+    """As the page says of both marks. One and two are equally good; with one, the first, only two was compared."""
+    models = {"one": 30, "two": 30, "three": 29, "four": 12}
+    rows = [row for name, right in models.items() for row in answer_all(name, [n < right for n in range(40)])]
+    cells = analyse_closed_answers(rows, against=against).scores
+    assert "".join("*" if row.best else "=" if row.as_best else "." for row in cells) == marks
